@@ -1,5 +1,5 @@
 // rbrun: executes a plan, and manages runs.
-#include "commands/rbrun/rbrun.h"
+#include "commands/rbrun/rbrun_at.h"
 
 #include "base/open_files.h"
 #include "commands/program.h"
@@ -60,6 +60,7 @@ int main(int argc, char **argv)
         .command = &rb_run_main,
         .open_files = RB_OPEN_FILES_TO_TALK,
         .prepare = prepare,
+        .divert = rb_run_divert,
         .conclude = conclude,
     };
     return rb_program_run(&program, argc, argv);

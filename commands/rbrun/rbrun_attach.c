@@ -26,10 +26,11 @@ static bool end_as_it_did(const struct rb_run_files *f, int *out_code, struct rb
             rb_info("rbrun: %s", rb_buf_str(&error));
         return true;
     }
-    return rb_err_set(err, RB_E_ENDING_UNKNOWN,
-                      "no process carries run %s out any more, and the last one left no word about its end: continue it "
-                      "with `rbrun resume %s`, or end what it launched with `rbrun stop %s`",
-                      f->run_id, f->run_id, f->run_id);
+    return rb_err_set(
+        err, RB_E_ENDING_UNKNOWN,
+        "no process carries run %s out any more, and the last one left no word about its end: continue it "
+        "with `rbrun resume %s`, or end what it launched with `rbrun stop %s`",
+        f->run_id, f->run_id, f->run_id);
 }
 
 static bool conclude(struct rb_following *f, bool json, int *out_code, struct rb_err *err)

@@ -4,6 +4,7 @@
 #include "base/errors/log.h"
 #include "base/file.h"
 #include "executor/away/detach.h"
+#include "executor/run/checks.h"
 
 #include <stdio.h>
 
@@ -17,8 +18,8 @@ static void write_json(const struct rb_run_files *f, const struct rb_detached *d
     RB_AUTO(rb_buf_finish) struct rb_buf log = RB_BUF_INIT;
     struct rb_json j = {.out = out};
     rb_buf_printf(&log, "%s/" RB_DETACHED_LOG, f->dir);
-    rb_json_put(&j, "{format: 'rb-detached/1' run: %s place: null process: %d unit: %s|null log: %s}", f->run_id, d->pid,
-                d->unit[0] ? d->unit : NULL, rb_buf_str(&log));
+    rb_json_put(&j, "{format: 'rb-detached/1' run: %s place: null process: %d unit: %s|null log: %s}", f->run_id,
+                d->pid, d->unit[0] ? d->unit : NULL, rb_buf_str(&log));
     rb_buf_putc(out, '\n');
 }
 
@@ -37,9 +38,11 @@ static void write_text(const struct rb_run_files *f, const struct rb_detached *d
 static void say_what_ends_it(enum rb_linger linger)
 {
     if (linger == RB_LINGER_OFF)
-        rb_info("it outlives this terminal; your logout ends it only where logind has KillUserProcesses=yes. To be sure: "
-                "`loginctl enable-linger`, before it is started");
-    rb_info("it does not outlive this machine's sleep or end: its nodes then end themselves, and `rbrun resume` goes on");
+        rb_info(
+            "it outlives this terminal; your logout ends it only where logind has KillUserProcesses=yes. To be sure: "
+            "`loginctl enable-linger`, before it is started");
+    rb_info(
+        "it does not outlive this machine's sleep or end: its nodes then end themselves, and `rbrun resume` goes on");
 }
 
 bool rb_run_detach(const struct rb_run_files *f, const struct rb_args *args, bool resumes, struct rb_err *err)
@@ -49,6 +52,8 @@ bool rb_run_detach(const struct rb_run_files *f, const struct rb_args *args, boo
     char names[N_PASSED_ON][24];
     struct rb_detached d;
     int n = 0;
+    if (resumes && !rb_run_check_secrets(f->plan.job, err)) // of a pool: its jobs' plans have them
+        return false;
     options[n++] = "--state-dir";
     options[n++] = f->root;
     for (int i = resumes ? 0 : 2; i < N_PASSED_ON; i++) {

@@ -1,4 +1,5 @@
 // rbrun plan.json, and rbrun resume.
+#include "commands/rbrun/rbrun_at.h"
 #include "commands/rbrun/rbrun_pool.h"
 
 #include "base/file.h"
@@ -6,6 +7,7 @@
 #include "base/errors/log.h"
 #include "executor/approval/permit.h"
 #include "executor/away/detach.h"
+#include "executor/away/send.h"
 #include "executor/journal/run_dir.h"
 #include "executor/pool/pool_run.h"
 #include "executor/run/checks.h"
@@ -40,6 +42,8 @@ static const struct rb_option run_options[] = {
      "stop before it costs more than this, whether or not the plan is likely to fit", 0, 0},
     {"cold", 0, RB_OPT_FLAG, false, NULL, "start the search without the results of earlier runs with the same parameters", 0, 0},
     RB_RUN_DETACH_OPTION,
+    {"at", 0, RB_OPT_STRING, false, "ssh:HOST", "carry it out on that host, which goes on without this machine", 0, 0},
+    {"sent", 0, RB_OPT_STRING, false, "RUN", "as --at asks on the host: the run gets this id, secrets come by stdin", 0, 0},
     RB_RUN_SERVE_OPTION,
     RB_RUN_COMMON_OPTIONS,
     {0},
@@ -174,13 +178,46 @@ static bool run_new(struct rb_run_files *f, struct rb_permit *permit, const stru
     return ok;
 }
 
+static bool check_alone(const struct rb_args *args, struct rb_err *err)
+{
+    static const char *const others[] = {"approval", "serve", "db", "sent"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (rb_args_string(args, others[i], NULL))
+            return rb_err_set(err, RB_E_OPTIONS_CONFLICT,
+                              "--at and --%s exclude each other: log in there, and give --%s with --detach there", others[i],
+                              others[i]);
+    return true;
+}
+
+// --at: what is asked and can be checked here; the rest its host checks.
+static bool run_at(struct rb_run_files *f, const struct rb_args *args, struct rb_err *err)
+{
+    struct rb_permit permit;
+    char job_path[4096];
+    int64_t deadline_us, budget_uusd;
+    return check_alone(args, err) && rb_permit_check(f, args->args[0], NULL, &permit, err) &&
+           rb_run_places(&f->plan, args->args[0], job_path, f->workdir, err) &&
+           rb_run_check_secrets(f->plan.job, err) &&
+           rb_run_limits(&f->plan, rb_args_string(args, "deadline", NULL),
+                         rb_args_money_uusd(args, "budget", f->plan.budget_uusd), rb_args_money_uusd(args, "max-cost", -1),
+                         &deadline_us, &budget_uusd, err) &&
+           tell_bound(&f->plan, budget_uusd, err) && confirm(&f->plan, rb_args_flag(args, "yes"), err) &&
+           rb_run_at(f, args, err);
+}
+
 static bool run_plan(const struct rb_args *args, struct rb_err *err)
 {
     RB_AUTO(rb_run_files_finish) struct rb_run_files f = {0};
+    const char *sent = rb_args_string(args, "sent", NULL);
     if (!rb_run_read_plan(&f, args->args[0], err))
         return false;
     if (rb_args_flag(args, "dry-run"))
         return rb_run_dry(&f.plan, (uint32_t)rb_args_int(args, "replicate", 0), rb_args_flag(args, "json"), err);
+    if (rb_args_string(args, "at", NULL))
+        return run_at(&f, args, err);
+    if (sent && (!rb_run_dir_check_id(sent, err) || !rb_sent_take_secrets(f.plan.job, err)))
+        return false;
+    snprintf(f.run_id, sizeof f.run_id, "%s", sent ? sent : "");
     struct rb_permit permit; // before anything is asked of a cloud
     return rb_permit_check(&f, args->args[0], rb_args_string(args, "approval", NULL), &permit, err) &&
            rb_run_serve_check(rb_args_string(args, "serve", NULL), err) && rb_run_check(&f.plan, args->args[0], err) &&
@@ -189,7 +226,7 @@ static bool run_plan(const struct rb_args *args, struct rb_err *err)
 
 const struct rb_command rb_run_main = {
     .name = "rbrun",
-    .usage = "[options] plan.json | --pool pool.yaml | resume | status | list | browse | compare | logs | fetch | "
+    .usage = "[options] plan.json | --pool pool.yaml | resume | attach | status | list | browse | compare | logs | fetch | "
              "export | stop | gc | "
              "doctor | "
              "replay | report",
@@ -198,6 +235,7 @@ const struct rb_command rb_run_main = {
                 "  rbrun plan.json --dry-run\n"
                 "  rbrun plan.json --yes --json > events.jsonl\n"
                 "  rbrun plan.json --yes --detach\n"
+                "  rbrun plan.json --at ssh:me@build-box\n"
                 "  rbrun --pool examples/pool/pool.yaml\n"
                 "  rbrun resume digits-2026 --deadline +1h\n"
                 "  rbrun status\n"

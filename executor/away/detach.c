@@ -86,9 +86,10 @@ static bool reap(pid_t pid, const char *run_id, int *out_code, struct rb_err *er
         *out_code = WEXITSTATUS(status);
         return true;
     }
-    return rb_err_set(err, RB_E_DETACH,
-                      "process %d ended before run %s had begun%s; nothing was launched: continue with `rbrun resume %s`",
-                      (int)pid, run_id, WIFSIGNALED(status) ? ", by a signal" : "", run_id);
+    return rb_err_set(
+        err, RB_E_DETACH,
+        "process %d ended before run %s had begun%s; nothing was launched: continue with `rbrun resume %s`", (int)pid,
+        run_id, WIFSIGNALED(status) ? ", by a signal" : "", run_id);
 }
 
 // False in *out_started: the program that was to start ours did not.
@@ -120,7 +121,9 @@ static bool start_in_scope(const struct words *program, const char *run_id, stru
     snprintf(out->unit, sizeof out->unit, "rb-%s.scope", run_id);
     rb_buf_printf(&unit, "--unit=%s", out->unit);
     struct words w = {.n = 0};
-    add_words(&w, (const char *const[]){"systemd-run", "--user", "--scope", "--collect", "--quiet", rb_buf_str(&unit), "--"}, 7);
+    add_words(
+        &w, (const char *const[]){"systemd-run", "--user", "--scope", "--collect", "--quiet", rb_buf_str(&unit), "--"},
+        7);
     add_words(&w, program->items, program->n);
     const bool ok = try_start(&w, run_id, out, out_started, out_code, err);
     if (!*out_started)
@@ -174,7 +177,8 @@ void rb_detached_begun(const char *run_dir)
     const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     int log = open(rb_buf_str(&path), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (log < 0)
-        rb_warn("cannot write %s: %s; what the run says is lost, its journal is not", rb_buf_str(&path), strerror(errno));
+        rb_warn("cannot write %s: %s; what the run says is lost, its journal is not", rb_buf_str(&path),
+                strerror(errno));
     fflush(NULL);
     prctl(PR_SET_PDEATHSIG, 0);
     (void)!write(STDIN_FILENO, &begun, 1); // the one that waited may be gone; the run has begun nevertheless

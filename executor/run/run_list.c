@@ -135,6 +135,13 @@ static void take_own(void *ctx, const char *run, const char *dir)
     add(r, &row, &stamp);
 }
 
+static void take_elsewhere(void *ctx, const struct rb_elsewhere *e)
+{
+    struct reader *r = ctx;
+    const struct rb_run_row row = rb_run_row_elsewhere(e, &r->to->arena);
+    add(r, &row, &(struct rb_run_stamp){0});
+}
+
 static bool read_shared(struct reader *r, const char *run, struct rb_run_row *out, struct rb_err *err)
 {
     RB_AUTO(rb_auto_free) char *bytes = NULL;
@@ -198,7 +205,8 @@ bool rb_run_list_read(const struct rb_run_sources *sources, const struct rb_run_
     rb_arena_init(&out->arena);
     struct reader r = {.before = before, .to = out, .root = root};
     if (!sources->without_own &&
-        (!rb_run_dir_root(sources->state_dir, root, sizeof root, err) || !rb_run_dir_each(root, take_own, &r, err)))
+        (!rb_run_dir_root(sources->state_dir, root, sizeof root, err) || !rb_run_dir_each(root, take_own, &r, err) ||
+         !rb_elsewhere_each(root, take_elsewhere, &r, err)))
         return false;
     for (int i = 0; i < sources->n_folders; i++) {
         r.folder = sources->folders[i];

@@ -281,6 +281,15 @@ bool rb_run_row_read(const struct rb_node *document, struct rb_arena *arena, str
     return true;
 }
 
+struct rb_run_row rb_run_row_elsewhere(const struct rb_elsewhere *e, struct rb_arena *arena)
+{
+    struct rb_run_row row = unknown;
+    row.run = rb_arena_strdup(arena, e->run_id);
+    row.controller = rb_arena_strdup(arena, e->place);
+    row.outcome = e->begun ? "elsewhere" : "elsewhere, unconfirmed";
+    return row;
+}
+
 struct rb_run_row rb_run_row_unreadable(const char *run, const struct rb_err *why, struct rb_arena *arena)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf placed = RB_BUF_INIT;
