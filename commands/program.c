@@ -8,7 +8,15 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_SUBCOMMANDS = 16 };
+enum { MAX_SUBCOMMANDS = 24 };
+
+static bool run(const struct rb_program *program, const struct rb_command *command, const struct rb_args *args,
+                struct rb_err *err)
+{
+    bool done = false;
+    const bool ok = !program->divert || program->divert(args, &done, err);
+    return done || !ok ? ok : command->run(args, err);
+}
 
 static int carry_out(const struct rb_program *program, const struct rb_command *command, int argc, char **argv)
 {
@@ -23,7 +31,7 @@ static int carry_out(const struct rb_program *program, const struct rb_command *
     else if (ok && !command->run)
         ok = rb_err_set(&err, RB_E_SUBCOMMAND, "expected a subcommand (see %s --help)", command->name);
     else
-        ok = ok && command->run(&args, &err);
+        ok = ok && run(program, command, &args, &err);
     const bool is_printed = program->conclude && program->conclude(ok ? NULL : &err, json);
     if (!ok && !is_printed)
         rb_err_print(&err, command->name, json);

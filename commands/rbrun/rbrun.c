@@ -1,5 +1,5 @@
 // rbrun: executes a plan, and manages runs.
-#include "commands/rbrun/rbrun.h"
+#include "commands/rbrun/rbrun_at.h"
 
 #include "base/open_files.h"
 #include "commands/program.h"
@@ -21,6 +21,7 @@ static void keep_private(void)
 }
 
 const struct rb_subcommand rb_run_subcommands[] = {
+    {"attach", "follows a run until its end, and ends as it does", &rb_run_attach},
     {"browse", "shows many runs as a page, and compares two", &rb_run_browse},
     {"compare", "shows two runs side by side", &rb_run_compare},
     {"doctor", "checks everything a run needs, and launches nothing", &rb_run_doctor},
@@ -65,6 +66,7 @@ int main(int argc, char **argv)
         .command = &rb_run_main,
         .open_files = RB_OPEN_FILES_TO_TALK,
         .prepare = prepare,
+        .divert = rb_run_divert,
         .conclude = conclude,
     };
     return rb_program_run(&program, argc, argv);

@@ -56,7 +56,7 @@ static bool fill(struct rb_gc *gc, const struct rb_args *args, struct rb_err *er
     for (int i = 0; (word = rb_args_nth(args, "infra", i)); i++) {
         if (!rb_infra_check(word, err))
             return rb_err_prefix(err, "infra");
-        rb_gc_add_infra(gc, word);
+        rb_gc_add_infra(gc, word, NULL);
     }
     return true;
 }

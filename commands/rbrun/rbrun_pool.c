@@ -7,6 +7,7 @@
 #include "executor/journal/run_dir.h"
 #include "executor/pool/pool_run.h"
 #include "executor/run/checks.h"
+#include "executor/run/ending.h"
 #include "executor/run/infras.h"
 #include "library/pool_plan.h"
 #include "profiles/inputs/plan_inputs.h"
@@ -16,6 +17,7 @@
 #include "views/tables/pool_table.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 // A pool and the inputs of its jobs' plans.
@@ -184,7 +186,11 @@ static bool carry_out(struct pool *p, const struct rb_args *args, struct rb_err 
     rb_info("pool %s", p->run.files.run_id);
     struct rb_run_serve *serve = rb_run_serve_begin_with(rb_args_string(args, "serve", NULL), rb_run_state_dir(args),
                                                          p->run.files.run_id, rb_pool_serve_open);
+    char dir[sizeof p->run.files.dir];
+    strcpy(dir, p->run.files.dir); // closed by then
+    rb_run_ending_clear(dir);
     const bool ok = work(p, args->out_code, err);
+    rb_run_ending_keep(dir, ok ? *args->out_code : rb_err_exit_code(err), ok ? NULL : err);
     rb_run_serve_end(serve, ok && *args->out_code != 1); // 1: left before the end
     return ok;
 }
@@ -232,7 +238,7 @@ static bool reopen(struct pool *p, const struct rb_args *args, struct rb_err *er
     return find_all_inputs(p, err);
 }
 
-bool rb_pool_resume(struct rb_run_files *files, struct rb_journal *journal, const struct rb_args *args,
+bool rb_pool_resume(struct rb_run_files *files, struct rb_journal *journal, const struct rb_args *args, bool detached,
                     struct rb_err *err)
 {
     struct pool p;
@@ -245,6 +251,7 @@ bool rb_pool_resume(struct rb_run_files *files, struct rb_journal *journal, cons
     if (reopen(&p, args, err) && rb_pool_is_complete(&p.run, &complete, err) &&
         (complete || rb_run_check_open_files(&p.run.files.plan, p.run.n, err))) {
         p.run.options.go_on = !complete;
+        p.run.options.detached = detached;
         return carry_out(&p, args, err);
     }
     close_pool(&p, args->out_code, &why);

@@ -1,10 +1,13 @@
 // rbrun plan.json, and rbrun resume.
+#include "commands/rbrun/rbrun_at.h"
 #include "commands/rbrun/rbrun_pool.h"
 
 #include "base/file.h"
 #include "base/limits.h"
 #include "base/errors/log.h"
 #include "executor/approval/permit.h"
+#include "executor/away/detach.h"
+#include "executor/away/send.h"
 #include "executor/journal/run_dir.h"
 #include "executor/pool/pool_run.h"
 #include "executor/run/checks.h"
@@ -38,6 +41,9 @@ static const struct rb_option run_options[] = {
     {"max-cost", 0, RB_OPT_MONEY, false, "USD",
      "stop before it costs more than this, whether or not the plan is likely to fit", 0, 0},
     {"cold", 0, RB_OPT_FLAG, false, NULL, "start the search without the results of earlier runs with the same parameters", 0, 0},
+    RB_RUN_DETACH_OPTION,
+    {"at", 0, RB_OPT_STRING, false, "ssh:HOST", "carry it out on that host, which goes on without this machine", 0, 0},
+    {"sent", 0, RB_OPT_STRING, false, "RUN", "as --at asks on the host: the run gets this id, secrets come by stdin", 0, 0},
     RB_RUN_SERVE_OPTION,
     RB_RUN_COMMON_OPTIONS,
     {0},
@@ -160,6 +166,10 @@ static bool run_new(struct rb_run_files *f, struct rb_permit *permit, const stru
     keep_earlier(f, args);
     if (!rb_run_files_begin(f, deadline_us, budget_uusd, &journal, err))
         return false;
+    if (rb_args_flag(args, "detach")) {
+        rb_journal_close(journal);
+        return rb_run_detach(f, args, false, err);
+    }
     rb_info("run %s", f->run_id);
     const struct rb_session_options options = {
         .json = rb_args_flag(args, "json"), .store = rb_args_string(args, "db", NULL), .permit = permit};
@@ -168,13 +178,46 @@ static bool run_new(struct rb_run_files *f, struct rb_permit *permit, const stru
     return ok;
 }
 
+static bool check_alone(const struct rb_args *args, struct rb_err *err)
+{
+    static const char *const others[] = {"approval", "serve", "db", "sent"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (rb_args_string(args, others[i], NULL))
+            return rb_err_set(err, RB_E_OPTIONS_CONFLICT,
+                              "--at and --%s exclude each other: log in there, and give --%s with --detach there", others[i],
+                              others[i]);
+    return true;
+}
+
+// --at: what is asked and can be checked here; the rest its host checks.
+static bool run_at(struct rb_run_files *f, const struct rb_args *args, struct rb_err *err)
+{
+    struct rb_permit permit;
+    char job_path[4096];
+    int64_t deadline_us, budget_uusd;
+    return check_alone(args, err) && rb_permit_check(f, args->args[0], NULL, &permit, err) &&
+           rb_run_places(&f->plan, args->args[0], job_path, f->workdir, err) &&
+           rb_run_check_secrets(f->plan.job, err) &&
+           rb_run_limits(&f->plan, rb_args_string(args, "deadline", NULL),
+                         rb_args_money_uusd(args, "budget", f->plan.budget_uusd), rb_args_money_uusd(args, "max-cost", -1),
+                         &deadline_us, &budget_uusd, err) &&
+           tell_bound(&f->plan, budget_uusd, err) && confirm(&f->plan, rb_args_flag(args, "yes"), err) &&
+           rb_run_at(f, args, err);
+}
+
 static bool run_plan(const struct rb_args *args, struct rb_err *err)
 {
     RB_AUTO(rb_run_files_finish) struct rb_run_files f = {0};
+    const char *sent = rb_args_string(args, "sent", NULL);
     if (!rb_run_read_plan(&f, args->args[0], err))
         return false;
     if (rb_args_flag(args, "dry-run"))
         return rb_run_dry(&f.plan, (uint32_t)rb_args_int(args, "replicate", 0), rb_args_flag(args, "json"), err);
+    if (rb_args_string(args, "at", NULL))
+        return run_at(&f, args, err);
+    if (sent && (!rb_run_dir_check_id(sent, err) || !rb_sent_take_secrets(f.plan.job, err)))
+        return false;
+    snprintf(f.run_id, sizeof f.run_id, "%s", sent ? sent : "");
     struct rb_permit permit; // before anything is asked of a cloud
     return rb_permit_check(&f, args->args[0], rb_args_string(args, "approval", NULL), &permit, err) &&
            rb_run_serve_check(rb_args_string(args, "serve", NULL), err) && rb_run_check(&f.plan, args->args[0], err) &&
@@ -183,7 +226,7 @@ static bool run_plan(const struct rb_args *args, struct rb_err *err)
 
 const struct rb_command rb_run_main = {
     .name = "rbrun",
-    .usage = "[options] plan.json | --pool pool.yaml | resume | status | list | browse | compare | logs | fetch | "
+    .usage = "[options] plan.json | --pool pool.yaml | resume | attach | status | list | browse | compare | logs | fetch | "
              "export | notify | stop | gc | "
              "doctor | "
              "replan | replay | report",
@@ -191,6 +234,8 @@ const struct rb_command rb_run_main = {
     .examples = "  rbrun plan.json\n"
                 "  rbrun plan.json --dry-run\n"
                 "  rbrun plan.json --yes --json > events.jsonl\n"
+                "  rbrun plan.json --yes --detach\n"
+                "  rbrun plan.json --at ssh:me@build-box\n"
                 "  rbrun --pool examples/pool/pool.yaml\n"
                 "  rbrun resume digits-2026 --deadline +1h\n"
                 "  rbrun status\n"
@@ -209,6 +254,7 @@ static const struct rb_option resume_options[] = {
      0, 0},
     {"budget", 0, RB_OPT_STRING, false, "[+]USD", "+10: ten dollars more", 0, 0},
     {"cold", 0, RB_OPT_FLAG, false, NULL, "start the search without the results of earlier runs with the same parameters", 0, 0},
+    RB_RUN_DETACH_OPTION,
     RB_RUN_SERVE_OPTION,
     RB_RUN_COMMON_OPTIONS,
     {0},
@@ -218,14 +264,19 @@ static bool resume(const struct rb_args *args, struct rb_err *err)
 {
     RB_AUTO(rb_run_files_finish) struct rb_run_files f = {0};
     struct rb_journal *journal;
+    const bool detached = rb_detached_take();
     if (!rb_run_serve_check(rb_args_string(args, "serve", NULL), err) ||
         !rb_run_files_open(&f, rb_run_state_dir(args), args->n_args ? args->args[0] : NULL, err) ||
-        !rb_pool_check_alone(&f, "resume", err) || !rb_journal_open(f.journal, &journal, err))
+        !rb_pool_check_alone(&f, "resume", err))
+        return false;
+    if (rb_args_flag(args, "detach"))
+        return rb_run_detach(&f, args, true, err);
+    if (!rb_journal_open(f.journal, &journal, err))
         return false;
     if (rb_pool_is_one(f.dir))
         return rb_run_raise_limits(journal, rb_args_string(args, "deadline", NULL),
                                    rb_args_string(args, "budget", NULL), -1, err)
-                   ? rb_pool_resume(&f, journal, args, err)
+                   ? rb_pool_resume(&f, journal, args, detached, err)
                    : (rb_journal_close(journal), false);
     if (!rb_run_check_open_files(&f.plan, 1, err)) {
         rb_journal_close(journal);
@@ -236,7 +287,8 @@ static bool resume(const struct rb_args *args, struct rb_err *err)
     const struct rb_session_options options = {.go_on = true,
                                                .json = rb_args_flag(args, "json"),
                                                .store = rb_args_string(args, "db", NULL),
-                                               .permit = &permit};
+                                               .permit = &permit,
+                                               .detached = detached};
     const bool ok = rb_permit_of_run(&f, journal, &permit, err) &&
                     rb_run_raise_limits(journal, rb_args_string(args, "deadline", NULL),
                                         rb_args_string(args, "budget", NULL), rb_permit_most_uusd(&permit), err) &&

@@ -21,7 +21,7 @@
 #define STAMP_LEN 22 // yyyymmdd-hhmmss-xxxxxx
 #define MAX_NAMED 5  // runs in an error
 
-static bool make_dirs(const char *path, struct rb_err *err)
+bool rb_run_dir_make(const char *path, struct rb_err *err)
 {
     RB_AUTO(rb_auto_free) char *copy = rb_xstrdup(path);
     for (char *at = copy + 1;; at++) {
@@ -74,7 +74,7 @@ static void random_suffix(char out[7])
     out[6] = '\0';
 }
 
-static void make_run_id(const char *job_name, char *out, size_t size)
+void rb_run_dir_new_id(const char *job_name, char *out, size_t size)
 {
     const time_t now = (time_t)(rb_clock_unix_us() / 1000000);
     struct tm utc;
@@ -85,17 +85,16 @@ static void make_run_id(const char *job_name, char *out, size_t size)
     snprintf(out, size, "%.40s-%s-%s", job_name, stamp, suffix);
 }
 
-bool rb_run_dir_create(const char *root, const char *job_name, char *out_run_id, size_t id_size, char *out_dir,
+bool rb_run_dir_create(const char *root, const char *job_name, char *run_id, size_t id_size, char *out_dir,
                        size_t dir_size, struct rb_err *err)
 {
-    char run_id[80];
-    make_run_id(job_name, run_id, sizeof run_id);
+    if (!run_id[0])
+        rb_run_dir_new_id(job_name, run_id, id_size);
     if (strlen(run_id) >= id_size || strlen(root) + 1 + strlen(run_id) >= dir_size)
         return rb_err_set(err, RB_E_PATH_TOO_LONG,
                           "this path is too long; name a shorter one with --state-dir: %.80s...", root);
-    if (!make_dirs(root, err))
+    if (!rb_run_dir_make(root, err))
         return false;
-    strcpy(out_run_id, run_id);
     snprintf(out_dir, dir_size, "%s/%s", root, run_id);
     static const char *const parts[] = {"", "/keys", "/logs", "/checkpoints"};
     for (int i = 0; i < 4; i++) {
@@ -126,6 +125,13 @@ int rb_run_dir_newest_first(const char *a, const char *b)
     const char *x = stamp_of(a), *y = stamp_of(b);
     const int by_time = strcmp(y ? y : "", x ? x : "");
     return by_time ? by_time : strcmp(a, b);
+}
+
+bool rb_run_dir_check_id(const char *text, struct rb_err *err)
+{
+    return (stamp_of(text) && strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(text) && strlen(text) < 80) ||
+           rb_err_set(err, RB_E_OPERANDS, "expected the id of a run such as digits-20260801-120000-abcdef, got \"%.80s\"",
+                      text);
 }
 
 static int newest_first(const void *a, const void *b)

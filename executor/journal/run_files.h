@@ -26,7 +26,8 @@ void rb_run_files_finish(struct rb_run_files *f);
 // plan.json into the arena: parsed, checked, with the digest of its bytes.
 bool rb_run_read_plan(struct rb_run_files *f, const char *path, struct rb_err *err);
 
-// A new run below root: its directory, with plan.json of these bytes and f->workdir. Fills root, run_id, dir and journal.
+// A new run below root: its directory, with plan.json of these bytes and f->workdir. Fills root, dir and journal, and run_id
+// unless it is set.
 bool rb_run_files_create(struct rb_run_files *f, const char *root, const char *name, const char *plan, size_t n_plan,
                          struct rb_err *err);
 // Creates its journal, which begins now and belongs to this user. -1: no deadline, no budget.

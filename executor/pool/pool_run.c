@@ -3,6 +3,7 @@
 #include "executor/pool/pool_run.h"
 
 #include "base/errors/log.h"
+#include "executor/away/detach.h"
 #include "executor/report/report.h"
 #include "executor/sinks/live.h"
 
@@ -283,6 +284,8 @@ bool rb_pool_run_carry_out(struct rb_pool_run *p, struct rb_err *err)
         return false;
     rb_loop_uv_on_interrupt(p->uv, interrupt, p);
     await_arrivals(p);
+    if (p->options.detached)
+        rb_detached_begun(p->files.dir);
     if (p->show && p->show->begin)
         p->show->begin(p->show->ctx, p->uv);
     rb_loop_uv_run(p->uv);

@@ -1,5 +1,6 @@
 #include "executor/run/run_list.h"
 
+#include "executor/away/whereabouts.h"
 #include "executor/journal/run_dir.h"
 #include "executor/journal/run_files.h"
 #include "executor/report/shared_report.h"
@@ -105,10 +106,13 @@ static struct rb_run_row read_own(struct reader *r, const char *run)
     struct rb_report report;
     struct rb_run_row row;
     struct rb_err err;
-    int pid;
-    if (rb_run_files_open_listed(&f, r->root, run, &journal, &err) && rb_run_holder(f.journal, &pid, &err) &&
+    struct rb_run_lock lock;
+    char where[RB_WHEREABOUTS_BYTES];
+    if (rb_run_files_open_listed(&f, r->root, run, &journal, &err) && rb_run_lock_look(f.journal, &lock, &err) &&
         rb_report_make(journal, &f.plan, &f.arena, &report, &err)) {
-        rb_run_row_of_report(&report, pid != 0, &r->to->arena, &row);
+        rb_run_row_of_report(&report, lock.state == RB_RUN_LOCK_HELD, &r->to->arena, &row);
+        rb_whereabouts(&lock, run, where);
+        row.controller = where[0] ? rb_arena_strdup(&r->to->arena, where) : NULL;
     } else {
         rb_run_say_what_helps(&err);
         row = rb_run_row_unreadable(run, &err, &r->to->arena);
@@ -129,6 +133,13 @@ static void take_own(void *ctx, const char *run, const char *dir)
         row = read_own(r, run);
     row.run = rb_arena_strdup(&r->to->arena, run);
     add(r, &row, &stamp);
+}
+
+static void take_elsewhere(void *ctx, const struct rb_elsewhere *e)
+{
+    struct reader *r = ctx;
+    const struct rb_run_row row = rb_run_row_elsewhere(e, &r->to->arena);
+    add(r, &row, &(struct rb_run_stamp){0});
 }
 
 static bool read_shared(struct reader *r, const char *run, struct rb_run_row *out, struct rb_err *err)
@@ -194,7 +205,8 @@ bool rb_run_list_read(const struct rb_run_sources *sources, const struct rb_run_
     rb_arena_init(&out->arena);
     struct reader r = {.before = before, .to = out, .root = root};
     if (!sources->without_own &&
-        (!rb_run_dir_root(sources->state_dir, root, sizeof root, err) || !rb_run_dir_each(root, take_own, &r, err)))
+        (!rb_run_dir_root(sources->state_dir, root, sizeof root, err) || !rb_run_dir_each(root, take_own, &r, err) ||
+         !rb_elsewhere_each(root, take_elsewhere, &r, err)))
         return false;
     for (int i = 0; i < sources->n_folders; i++) {
         r.folder = sources->folders[i];

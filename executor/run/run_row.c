@@ -281,6 +281,15 @@ bool rb_run_row_read(const struct rb_node *document, struct rb_arena *arena, str
     return true;
 }
 
+struct rb_run_row rb_run_row_elsewhere(const struct rb_elsewhere *e, struct rb_arena *arena)
+{
+    struct rb_run_row row = unknown;
+    row.run = rb_arena_strdup(arena, e->run_id);
+    row.controller = rb_arena_strdup(arena, e->place);
+    row.outcome = e->begun ? "elsewhere" : "elsewhere, unconfirmed";
+    return row;
+}
+
 struct rb_run_row rb_run_row_unreadable(const char *run, const struct rb_err *why, struct rb_arena *arena)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf placed = RB_BUF_INIT;
@@ -306,6 +315,7 @@ void rb_run_row_copy(const struct rb_run_row *row, struct rb_arena *arena, struc
     out->from = copied(row->from, arena);
     out->outcome = copied(row->outcome, arena);
     out->error = copied(row->error, arena);
+    out->controller = copied(row->controller, arena);
     out->job = copied(row->job, arena);
     out->metric_name = copied(row->metric_name, arena);
     out->goal = copied(row->goal, arena);
@@ -331,6 +341,7 @@ void rb_run_row_write(const struct rb_run_row *row, struct rb_json *j)
     rb_json_kstring(j, "run", row->run);
     rb_json_kstring(j, "from", row->from);
     rb_json_kstring(j, "outcome", row->outcome);
+    rb_json_kstring(j, "controller", row->controller);
     rb_json_kstring(j, "job", row->job);
     rb_json_kint_or_null(j, "started_at_us", row->started_at_us);
     rb_json_kint_or_null(j, "time_us", row->time_us);

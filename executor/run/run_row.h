@@ -3,6 +3,7 @@
 #ifndef RB_EXECUTOR_RUN_ROW_H
 #define RB_EXECUTOR_RUN_ROW_H
 
+#include "executor/away/elsewhere.h"
 #include "executor/report/report.h"
 
 enum rb_run_promise { RB_RUN_PROMISE_NONE, RB_RUN_PROMISE_OPEN, RB_RUN_PROMISE_KEPT, RB_RUN_PROMISE_BROKEN };
@@ -11,9 +12,11 @@ enum rb_run_promise { RB_RUN_PROMISE_NONE, RB_RUN_PROMISE_OPEN, RB_RUN_PROMISE_K
 struct rb_run_row {
     const char *run;     // the name of its directory
     const char *from;    // the shared folder it was read from, as given; NULL: this machine's own runs
-    const char *outcome; // as in rb-report/1, or "unreadable": then only `error` is known besides
+    const char *outcome; // as in rb-report/1, or "unreadable": then only `error` is known besides; or "elsewhere", with
+                         // ", unconfirmed" where its host has not said that it began: then only `controller` is known
     const char *error;   // why it is unreadable; NULL: it is not
     bool is_damaged;     // unreadable because its journal is damaged
+    const char *controller; // where its process lives (executor/away/whereabouts.h); NULL: it has none, or it is not known
     const char *job;
     int64_t started_at_us; // unix
     int64_t time_us, time_predicted_us;
@@ -37,6 +40,8 @@ void rb_run_row_of_report(const struct rb_report *report, bool at_work, struct r
 // are left alone.
 bool rb_run_row_read(const struct rb_node *document, struct rb_arena *arena, struct rb_run_row *out,
                      struct rb_err *err);
+// A run that was started on another host, which alone knows what became of it.
+struct rb_run_row rb_run_row_elsewhere(const struct rb_elsewhere *e, struct rb_arena *arena);
 struct rb_run_row rb_run_row_unreadable(const char *run, const struct rb_err *why, struct rb_arena *arena);
 void rb_run_row_copy(const struct rb_run_row *row, struct rb_arena *arena, struct rb_run_row *out);
 

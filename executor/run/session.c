@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/errors/log.h"
 #include "engine/core/policy.h"
+#include "executor/away/detach.h"
 #include "executor/controller/placement_group.h"
 #include "executor/gc/groups.h"
 #include "executor/notify/notify.h"
@@ -703,6 +704,8 @@ static bool start(struct rb_session *s, struct rb_err *err)
     const struct rb_controller_config config = controller_config(s);
     if (!rb_controller_create(&config, &s->controller, err))
         return false;
+    if (!s->host.uv && s->options->detached)
+        rb_detached_begun(s->files->dir); // nothing can fail any more, and nothing is launched yet
     if (!s->host.uv)
         rb_loop_uv_on_interrupt(s->uv, interrupt, s);
     rb_controller_start(s->controller);

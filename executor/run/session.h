@@ -16,6 +16,7 @@ struct rb_session_options {
     bool go_on;  // resumes a stopped run
     bool end_it; // stops the run as soon as the controller has recovered
     bool json;
+    bool detached; // rb_detached_begun is called when it has begun (executor/away/detach.h)
     bool quiet;  // the report is saved, and the caller prints its own
     const char *store;        // profile store that gets the results; NULL: RB_DB, else the user's own
     struct rb_permit *permit; // the approval that its first launch spends; NULL: it needs none

@@ -17,6 +17,7 @@ UNTESTED = {
     "RB_E_CHECKPOINT_BUCKET": "needs a run whose checkpoints lie in a bucket",
     "RB_E_CHECKPOINT_SAVE": "told as a note of the run: tests/executor/pool_runs.py fills a disk",
     "RB_E_CREDENTIALS_FILE": "needs a file that its owner may not read, and tests may run as root",
+    "RB_E_DETACH": "needs a process that dies in the moments before its run has begun, or a machine without /proc",
     "RB_E_EC2_TYPES": "needs more instance types than one question may have",
     "RB_E_ENDLESS": "needs a listing of a thousand pages",
     "RB_E_HTTP_LIBRARY": "needs a libcurl that is too old",

@@ -209,6 +209,8 @@ def ran(p, bin_dir):
         yield from (("export", "to a folder", line) for line in p.lines("rbrun export tiny --to folder:shared --json"))
         yield "runs", "rbrun browse", p.json("rbrun browse --from shared --json")
         yield from (("log", "rbrun logs", line) for line in p.lines("rbrun logs tiny --json"))
+        yield "detached", "rbrun --detach", p.json("rbrun run.json --yes --detach --json")
+        p.run("rbrun attach")
         yield "fetch", "rbrun fetch", p.json("rbrun fetch tiny --best fetched --json")
         yield from (("export", "rbrun export", line) for line in p.lines("rbrun export tiny --to csv --to optuna --json"))
         yield "replay", "rbrun replay", p.json("rbrun replay --json")

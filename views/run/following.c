@@ -42,6 +42,8 @@ static void add_line(struct rb_following *f, int64_t time_us, const char *text)
         f->n_lines--;
     }
     f->lines[f->n_lines++] = (struct rb_run_screen_line){time_us, rb_xstrdup(text)};
+    if (f->line)
+        f->line(f->line_ctx, time_us, text);
 }
 
 static bool take_event(void *ctx, const struct rb_event *e, struct rb_err *err)

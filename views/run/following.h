@@ -22,6 +22,8 @@ struct rb_following {
     struct rb_run_screen screen;
     char state[64], hint[256];
     int64_t news; // of the last look; grows whenever something happens
+    void (*line)(void *ctx, int64_t time_us, const char *text); // called for each new event and note; NULL: not
+    void *line_ctx;
     bool (*look_on)(void *ctx, bool settle, struct rb_err *err); // for a pool: looks at its jobs; NULL: nothing more
     void *look_on_ctx;
 };

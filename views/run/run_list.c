@@ -9,9 +9,10 @@
 #include <unistd.h>
 
 static const struct rb_text_column list_columns[] = {
-    {"run", false, 0}, {"outcome", false, 0}, {"time", true, 0}, {"cost", true, 0}, {"best", true, 1}};
+    {"run", false, 0}, {"outcome", false, 0}, {"time", true, 0}, {"cost", true, 0}, {"best", true, 1},
+    {"controller", false, 0}};
 
-static void list_row(struct rb_text_table *t, const struct rb_run_row *row)
+static void list_row(struct rb_text_table *t, const struct rb_run_row *row, bool with_controller)
 {
     char text[32];
     rb_text_table_cell(t, "%s", row->run);
@@ -22,6 +23,8 @@ static void list_row(struct rb_text_table *t, const struct rb_run_row *row)
         rb_text_table_cell(t, "%.6g", row->best_metric);
     else
         rb_text_table_cell(t, "-");
+    if (with_controller)
+        rb_text_table_cell(t, "%s", row->controller ? row->controller : "-");
     if (row->error)
         rb_warn("%s", row->error);
 }
@@ -30,9 +33,12 @@ static void write_text(const struct rb_run_list *list, struct rb_buf *out)
 {
     const struct rb_text_style style = rb_text_style_of(STDOUT_FILENO);
     struct rb_text_table t;
-    rb_text_table_init(&t, list_columns, 5);
+    bool with_controller = false;
     for (int i = 0; i < list->n; i++)
-        list_row(&t, &list->rows[i]);
+        with_controller = with_controller || list->rows[i].controller;
+    rb_text_table_init(&t, list_columns, (int)(sizeof list_columns / sizeof *list_columns) - !with_controller);
+    for (int i = 0; i < list->n; i++)
+        list_row(&t, &list->rows[i], with_controller);
     rb_text_table_write(&t, &style, out);
     rb_text_table_finish(&t);
 }

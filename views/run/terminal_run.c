@@ -1,6 +1,7 @@
 #include "views/run/terminal_run.h"
 
 #include "base/errors/log.h"
+#include "executor/run/ending.h"
 #include "views/live/progress.h"
 #include "views/run/run_document.h"
 #include "views/run/run_line.h"
@@ -68,8 +69,11 @@ bool rb_terminal_run(struct rb_run_files *files, struct rb_journal *journal, con
         .report = report,
         .ctx = &t,
     };
+    rb_run_ending_clear(files->dir);
     if (!rb_session_begin(files, journal, options, &show, NULL, &t.session, err))
         return false;
     rb_session_run(t.session);
-    return rb_session_close(t.session, out_code, err);
+    const bool ok = rb_session_close(t.session, out_code, err);
+    rb_run_ending_keep(files->dir, ok ? *out_code : rb_err_exit_code(err), ok ? NULL : err);
+    return ok;
 }

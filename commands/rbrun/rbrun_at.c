@@ -1,0 +1,187 @@
+// rbrun --at PLACE, and the commands that follow such a run: RUN@PLACE.
+#include "commands/rbrun/rbrun_at.h"
+
+#include "base/arena.h"
+#include "base/errors/log.h"
+#include "base/file.h"
+#include "base/text/closest.h"
+#include "executor/away/send.h"
+#include "executor/journal/run_dir.h"
+#include "executor/launcher/launcher.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MAX_WORDS = 24, CHECKPOINT_BYTES = 1 << 30 };
+
+struct words {
+    const char *items[MAX_WORDS];
+    int n;
+    struct rb_arena arena;
+};
+
+static void add_option(struct words *w, const char *name, const char *value)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf word = RB_BUF_INIT;
+    rb_buf_printf(&word, "--%s%s%s", name, value ? "=" : "", value ? value : "");
+    if (w->n < MAX_WORDS)
+        w->items[w->n++] = rb_arena_strdup(&w->arena, rb_buf_str(&word));
+}
+
+static void add_given(struct words *w, const struct rb_args *args, int i)
+{
+    const struct rb_option *option = args->given[i].option;
+    add_option(w, option->name, option->type == RB_OPT_FLAG ? NULL : args->given[i].text);
+}
+
+static void words_finish(struct words *w)
+{
+    rb_arena_finish(&w->arena);
+}
+
+// --- the start
+
+static void write_json(const struct rb_elsewhere *e, const struct rb_sent *sent, struct rb_buf *out)
+{
+    struct rb_json j = {.out = out};
+    rb_json_put(&j, "{format: 'rb-detached/1' run: %s place: %s process: %jd|null unit: %s|null log: %s|null}",
+                e->run_id, e->place, (intmax_t)(sent->pid > 0 ? sent->pid : -1), sent->unit[0] ? sent->unit : NULL,
+                sent->log[0] ? sent->log : NULL);
+    rb_buf_putc(out, '\n');
+}
+
+static void write_text(const struct rb_elsewhere *e, const struct rb_sent *sent, struct rb_buf *out)
+{
+    const char *run = e->run_id, *place = e->place;
+    if (sent->had_begun)
+        rb_buf_printf(out, "run %s had begun on %s before this command\n", run, place);
+    else
+        rb_buf_printf(out, "run %s goes on at %s: process %d%s%s\n", run, place, sent->pid,
+                      sent->unit[0] ? ", unit " : "", sent->unit);
+    rb_buf_printf(out,
+                  "  look    rbrun status %s@%s\n"
+                  "  follow  rbrun attach %s@%s\n"
+                  "  stop    rbrun stop %s@%s\n"
+                  "  fetch   rbrun fetch %s@%s --best DIR\n",
+                  run, place, run, place, run, place, run, place);
+}
+
+bool rb_run_at(struct rb_run_files *f, const struct rb_args *args, struct rb_err *err)
+{
+    static const char *const passed_on[] = {"deadline", "budget", "max-cost", "cold", NULL};
+    RB_AUTO(words_finish) struct words options = {.n = 0};
+    RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
+    struct rb_host host;
+    struct rb_elsewhere record;
+    struct rb_sent sent;
+    for (int i = 0; i < args->n_given; i++)
+        if (rb_is_one_of(args->given[i].option->name, passed_on))
+            add_given(&options, args, i);
+    const struct rb_send send = {.host = &host, .files = f, .options = options.items, .n_options = options.n};
+    if (!rb_host_parse(rb_args_string(args, "at", ""), &host, err) ||
+        !rb_run_dir_root(rb_run_state_dir(args), f->root, sizeof f->root, err) ||
+        !rb_send_run(&send, &record, &sent, err))
+        return false;
+    (rb_args_flag(args, "json") ? write_json : write_text)(&record, &sent, &out);
+    return rb_print(&out, err);
+}
+
+// --- RUN@PLACE
+
+// Does the command work on one run, the first operand?
+static bool is_of_one_run(const struct rb_command *command)
+{
+    static const struct rb_command *const commands[] = {&rb_run_attach, &rb_run_status, &rb_run_stop,   &rb_run_logs,
+                                                        &rb_run_report, &rb_run_resume, &rb_run_replay, &rb_run_fetch};
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (commands[i] == command)
+            return true;
+    return false;
+}
+
+// Where the run of the first operand lives; *out_is false: here.
+static bool find_host(const struct rb_args *args, bool *out_is, char run[static 128], struct rb_host *out,
+                      struct rb_err *err)
+{
+    char root[4096];
+    struct rb_elsewhere e;
+    if (!rb_host_of_run(args->args[0], out_is, run, out, err))
+        return false;
+    if (*out_is)
+        return true;
+    if (!rb_run_dir_root(rb_run_state_dir(args), root, sizeof root, NULL) ||
+        !rb_elsewhere_find(root, args->args[0], &e))
+        return true;
+    *out_is = true;
+    snprintf(run, 128, "%s", args->args[0]);
+    return rb_host_parse(e.place, out, err);
+}
+
+// Operands first, the run without its place, then the options as they were given; --state-dir is of this machine.
+static void write_words(const struct rb_args *args, const char *run, int n_operands, struct words *w)
+{
+    w->items[w->n++] = run;
+    for (int i = 1; i < n_operands && w->n < MAX_WORDS; i++)
+        w->items[w->n++] = args->args[i];
+    for (int i = 0; i < args->n_given; i++)
+        if (strcmp(args->given[i].option->name, "state-dir") != 0)
+            add_given(w, args, i);
+}
+
+static bool pass(const struct rb_args *args, const struct rb_host *host, const char *run, struct rb_err *err)
+{
+    RB_AUTO(words_finish) struct words w = {.n = 0};
+    const bool on_terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+    const struct rb_host_call call = {.input_fd = -1, .on_terminal = on_terminal};
+    if (args->command == &rb_run_report && (rb_args_string(args, "html", NULL) || rb_args_string(args, "gantt", NULL)))
+        return rb_err_set(err, RB_E_OPTIONS_CONFLICT,
+                          "--html and --gantt would write on %s: run it there, or take --json", host->name);
+    w.items[w.n++] = strrchr(args->command->name, ' ') + 1;
+    write_words(args, run, args->n_args, &w);
+    if (args->command == &rb_run_resume && !rb_args_flag(args, "detach"))
+        add_option(&w, "detach", NULL); // it must not end with this connection
+    return rb_send_command(host, on_terminal ? "run" : "pass", w.items, w.n, &call, args->out_code, err);
+}
+
+// What the host unpacked comes as a tar, and is looked at like every archive of a node.
+static bool fetch(const struct rb_args *args, const struct rb_host *host, const char *run, struct rb_err *err)
+{
+    RB_AUTO(words_finish) struct words w = {.n = 0};
+    RB_AUTO(rb_buf_finish) struct rb_buf archive = RB_BUF_INIT;
+    char path[64];
+    const char *dir = args->args[args->n_args - 1];
+    const struct rb_host_call call = {.input_fd = -1, .out = &archive, .max_output_bytes = CHECKPOINT_BYTES};
+    if (rb_args_flag(args, "json"))
+        return rb_err_set(err, RB_E_OPTIONS_CONFLICT, "--json is for checkpoints of this machine: leave it out");
+    write_words(args, run, args->n_args - 1, &w);
+    if (!rb_send_command(host, "fetch", w.items, w.n, &call, args->out_code, err))
+        return false;
+    if (*args->out_code != 0)
+        return true; // it has printed why
+    const int fd = rb_memory_file(archive.data, archive.len);
+    if (fd < 0)
+        return rb_err_set(err, RB_E_HOST_FAILED, "there is no memory for a checkpoint of %zu bytes", archive.len);
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)getpid(), fd);
+    const bool ok = rb_checkpoint_extract(path, dir, err);
+    close(fd);
+    if (ok)
+        printf("%s -> %s\n", args->args[0], dir);
+    return ok;
+}
+
+bool rb_run_divert(const struct rb_args *args, bool *out_done, struct rb_err *err)
+{
+    char run[128];
+    struct rb_host host;
+    *out_done = false;
+    if (args->n_args == 0 || !is_of_one_run(args->command))
+        return true;
+    if (!find_host(args, out_done, run, &host, err)) {
+        *out_done = true;
+        return false;
+    }
+    if (!*out_done)
+        return true;
+    return (args->command == &rb_run_fetch ? fetch : pass)(args, &host, run, err);
+}

@@ -1,0 +1,214 @@
+#include "executor/away/host.h"
+
+#include "base/arena.h"
+#include "base/text/number.h"
+#include "executor/host_script.h" // generated from host.sh: rb_host_script[]
+#include "providers/wire/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { SSH_FAILED = 255, MAX_WORDS = 24 };
+
+// --- names
+
+static bool is_address(const char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_@", text[i]))
+            return false;
+    return n > 0 && text[0] != '-' && text[0] != '@' && text[n - 1] != '@' && !strstr(text, "@-");
+}
+
+static bool is_not_yet(const char *text)
+{
+    static const char *const kinds[] = {"aws/", "gcp/", "k8s/", "slurm"};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strncmp(text, kinds[i], strlen(kinds[i])) == 0)
+            return true;
+    return false;
+}
+
+bool rb_host_parse(const char *text, struct rb_host *out, struct rb_err *err)
+{
+    struct rb_host host = {.port = ""};
+    int64_t port;
+    if (is_not_yet(text))
+        return rb_err_set(err, RB_E_PLACE,
+                          "%.80s: a controller cannot be started there yet; start a small machine there, one that ssh "
+                          "reaches, and name it: ssh:HOST",
+                          text);
+    const char *address = strncmp(text, "ssh:", 4) == 0 ? text + 4 : "";
+    const size_t n = strcspn(address, ":");
+    const bool has_port = address[n] == ':';
+    if (!is_address(address, n) || n >= sizeof host.address ||
+        (has_port && (!rb_parse_int(address + n + 1, &port) || port < 1 || port > 65535)))
+        return rb_err_set(err, RB_E_PLACE, "expected a place such as ssh:HOST or ssh:USER@HOST:PORT, got \"%.80s\"",
+                          text);
+    snprintf(host.name, sizeof host.name, "%s", text);
+    snprintf(host.address, sizeof host.address, "%.*s", (int)n, address);
+    if (has_port)
+        snprintf(host.port, sizeof host.port, "%d", (int)port);
+    *out = host;
+    return true;
+}
+
+bool rb_host_of_run(const char *text, bool *out_is, char out_run[static 128], struct rb_host *out, struct rb_err *err)
+{
+    const char *at = strchr(text, '@');
+    *out_is = at != NULL;
+    if (!at)
+        return true;
+    if (at - text >= 128)
+        return rb_err_set(err, RB_E_PLACE, "expected RUN@ssh:HOST, got \"%.80s\"", text);
+    snprintf(out_run, 128, "%.*s", (int)(at - text), text);
+    return rb_host_parse(at + 1, out, err);
+}
+
+// --- asking
+
+// What tools see, and how ssh finds the user's agent and the kind of terminal.
+static char **ssh_env(struct rb_arena *arena)
+{
+    static const char *const more[] = {"SSH_AUTH_SOCK", "TERM"};
+    char **tool = rb_child_tool_env(arena);
+    int n = 0;
+    while (tool[n])
+        n++;
+    char **env = rb_arena_array(arena, (size_t)n + 3, sizeof *env);
+    memcpy(env, tool, (size_t)n * sizeof *env);
+    for (int i = 0; i < 2; i++) {
+        RB_AUTO(rb_buf_finish) struct rb_buf entry = RB_BUF_INIT;
+        const char *value = getenv(more[i]);
+        if (!value)
+            continue;
+        rb_buf_printf(&entry, "%s=%s", more[i], value);
+        env[n++] = (char *)rb_arena_strdup(arena, rb_buf_str(&entry));
+    }
+    return env;
+}
+
+static void write_command(const struct rb_host_call *call, struct rb_buf *out)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf script = RB_BUF_INIT;
+    rb_buf_append(&script, rb_host_script, rb_host_script_len);
+    rb_buf_puts(out, "exec sh -c ");
+    rb_buf_shell_quote(out, rb_buf_str(&script));
+    rb_buf_puts(out, " rb");
+    for (int i = 0; i < call->n_words; i++) {
+        rb_buf_putc(out, ' ');
+        rb_buf_shell_quote(out, call->words[i]);
+    }
+}
+
+static int start(const struct rb_host *host, const struct rb_host_call *call, const int fds[3], pid_t *out_pid)
+{
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
+    RB_AUTO(rb_buf_finish) struct rb_buf command = RB_BUF_INIT;
+    const char *argv[MAX_WORDS] = {"ssh",
+                                   "-o",
+                                   "BatchMode=yes",
+                                   "-o",
+                                   "ConnectTimeout=20",
+                                   "-o",
+                                   "ServerAliveInterval=15",
+                                   "-o",
+                                   "ServerAliveCountMax=4"};
+    int n = 9;
+    if (call->compress)
+        argv[n++] = "-C";
+    argv[n++] = call->on_terminal ? "-t" : "-T";
+    if (host->port[0]) {
+        argv[n++] = "-p";
+        argv[n++] = host->port;
+    }
+    argv[n++] = "--";
+    argv[n++] = host->address;
+    write_command(call, &command);
+    argv[n++] = rb_buf_str(&command);
+    return rb_child_start(argv, ssh_env(&arena), fds, out_pid);
+}
+
+// False: there was more than the limit.
+static bool read_all(int fd, struct rb_buf *out, size_t max_bytes)
+{
+    char chunk[65536];
+    for (;;) {
+        const ssize_t n = read(fd, chunk, sizeof chunk);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return n == 0;
+        if (out->len + (size_t)n > max_bytes)
+            return false;
+        rb_buf_append(out, chunk, (size_t)n);
+    }
+}
+
+static bool reap(const struct rb_host *host, pid_t pid, int *out_code, struct rb_err *err)
+{
+    int status;
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return rb_err_set(err, RB_E_HOST_FAILED, "cannot wait for ssh: %s", strerror(errno));
+    if (WIFSIGNALED(status) || WEXITSTATUS(status) == SSH_FAILED)
+        return rb_err_set(
+            err, RB_E_HOST_UNREACHABLE,
+            "%s cannot be reached by ssh, or the connection broke; `ssh -o BatchMode=yes %s true` must work "
+            "without a question",
+            host->name, host->address);
+    *out_code = WEXITSTATUS(status);
+    return true;
+}
+
+bool rb_host_call(const struct rb_host *host, const struct rb_host_call *call, int *out_code, struct rb_err *err)
+{
+    int input[2] = {-1, -1}, output[2] = {-1, -1};
+    pid_t pid;
+    if ((!call->on_terminal && call->input_fd < 0 && pipe2(input, O_CLOEXEC) != 0) ||
+        (call->out && pipe2(output, O_CLOEXEC) != 0))
+        return rb_err_set(err, RB_E_HOST_FAILED, "no pipe for ssh: %s", strerror(errno));
+    const int fds[3] = {call->on_terminal     ? STDIN_FILENO
+                        : call->input_fd >= 0 ? call->input_fd
+                                              : input[0],
+                        call->out ? output[1] : STDOUT_FILENO, STDERR_FILENO};
+    const int why = start(host, call, fds, &pid);
+    if (input[0] >= 0)
+        close(input[0]);
+    if (call->out)
+        close(output[1]);
+    const bool whole = why != 0 || !call->out || read_all(output[0], call->out, call->max_output_bytes);
+    if (call->out)
+        close(output[0]);
+    const bool ended = why == 0 && reap(host, pid, out_code, err);
+    if (input[1] >= 0)
+        close(input[1]);
+    if (why != 0)
+        return rb_err_set(err, RB_E_HOST_FAILED, "cannot run ssh: %s; install an ssh client", strerror(why));
+    return ended && (whole || rb_err_set(err, RB_E_HOST_FAILED, "%s said more than %zu bytes", host->name,
+                                         call->max_output_bytes));
+}
+
+int rb_memory_file(const void *bytes, size_t n)
+{
+    const int fd = memfd_create("rb", MFD_CLOEXEC);
+    const char *at = bytes;
+    while (fd >= 0 && n > 0) {
+        const ssize_t written = write(fd, at, n);
+        if (written <= 0) {
+            close(fd);
+            return -1;
+        }
+        at += written;
+        n -= (size_t)written;
+    }
+    if (fd >= 0)
+        lseek(fd, 0, SEEK_SET);
+    return fd;
+}

@@ -1,0 +1,38 @@
+// Another host on which a controller may live: what its name is, and how it is asked. One ssh for every question, by the
+// user's own ssh configuration, keys and known hosts; no password is ever asked.
+#ifndef RB_EXECUTOR_HOST_H
+#define RB_EXECUTOR_HOST_H
+
+#include "base/errors/err.h"
+#include "base/text/buf.h"
+
+#include <stdbool.h>
+
+enum { RB_HOST_LACKS_PROGRAM = 199 }; // exit code of verbs that need it: send it, then ask again
+
+struct rb_host {
+    char name[320];             // "ssh:me@box:2222"
+    char address[256], port[8]; // "me@box"; "": ssh's own
+};
+
+// "ssh:[USER@]HOST[:PORT]". Other places are refused, with what to do instead.
+bool rb_host_parse(const char *text, struct rb_host *out, struct rb_err *err);
+// "RUN@ssh:HOST": *out_is is true, and out_run the text before it. Anything without "@": false.
+bool rb_host_of_run(const char *text, bool *out_is, char out_run[static 128], struct rb_host *out, struct rb_err *err);
+
+struct rb_host_call {
+    const char *const *words; // a verb of host.sh and its arguments, [n_words]
+    int n_words;
+    int input_fd;     // what the verb reads; -1: an input that ends with this process
+    bool on_terminal; // it gets our terminal
+    bool compress;
+    struct rb_buf *out; // NULL: our stdout
+    size_t max_output_bytes;
+};
+// *out_code: of the verb. stderr is ours. Errors: HOST_UNREACHABLE, HOST_FAILED.
+bool rb_host_call(const struct rb_host *host, const struct rb_host_call *call, int *out_code, struct rb_err *err);
+
+// A file in memory that holds these bytes, at its beginning; -1: the system has no room.
+int rb_memory_file(const void *bytes, size_t n);
+
+#endif
