@@ -10,7 +10,7 @@ struct rb_plan rb_engine_plan(const struct rb_search *search, const struct rb_ca
 {
     const struct rb_plan_request *req = search->req;
     const struct rb_scenario *s = search->scenario;
-    const int n_fallbacks = stages ? rb_fallbacks_of(search, stages, candidate->n_stages, search->fallbacks) : 0;
+    const int n_fallbacks = stages && search->fallbacks ? rb_fallbacks_of(search, stages, candidate->n_stages, search->fallbacks) : 0;
     return (struct rb_plan){
         .seed = req->seed,
         .job = req->job,

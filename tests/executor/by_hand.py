@@ -2,6 +2,7 @@
 """rbrun replan: the limits of a run that is under way are changed by hand, on this machine.
     by_hand.py --bin BUILD [-k NAME]"""
 import argparse
+import glob
 import json
 import os
 import signal
@@ -39,12 +40,23 @@ class ByHand(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="by-hand-")
         self.addCleanup(folder.cleanup)
+        self.addCleanup(self.end_trials, folder.name)
         self.state = os.path.join(folder.name, "state")
         self.go = os.path.join(folder.name, "go")
         self.user = RealRun(self.bin, folder.name, RB_LOCAL_SLOTS="2", GO=self.go)
         self.user.write("train.sh", TRAIN)
         self.user.write("profile.yaml", profile("hand", 0.3, accelerator="CPU")
                         .replace("within: 1.0", "within: {distribution: lognormal, mean: 1.0, cv: 0.2}"))
+
+    @staticmethod
+    def end_trials(folder):
+        """Trials of controllers that were killed and not resumed: they would train for ever."""
+        for path in glob.glob("/proc/[0-9]*/cwd"):
+            try:
+                if os.readlink(path).startswith(folder):
+                    os.kill(int(path.split("/")[2]), signal.SIGKILL)
+            except OSError:
+                continue
 
     def begin(self, scheduler="sha", policy="elastic", **env):
         """The process of a run that trains until self.go is there."""

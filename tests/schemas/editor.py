@@ -96,7 +96,7 @@ def without_description(node, path=""):
     for key, value in node.items():
         if key == "properties":
             found += [path + "." + name for name, of in value.items()
-                      if "description" not in of and "const" not in of and "/oneOf" not in path]
+                      if isinstance(of, dict) and "description" not in of and "const" not in of and "/oneOf" not in path]
             found += [f for name, of in value.items() for f in without_description(of, path + "." + name)]
         else:
             found += without_description(value, path + "/" + key)
