@@ -704,9 +704,20 @@ static void drop_what_was_asked(const struct rb_plan_request *req, struct rb_pla
 // show less than the confidence, the search is repeated with a larger margin, and no plan below the confidence is
 // shown.
 // Where a plan is late because its markets go down, which the search does not know, an earlier deadline gives room for
-// that: a margin of probability would not, since markets that stay up leave next to none.
-static const double hurry[] = {1, 0.9, 0.75, 0.6, 0.4}; // share of the time until the deadline
-enum { MOST_HURRY = sizeof hurry / sizeof hurry[0] - 1 };
+// that: a margin of probability would not, since markets that stay up leave next to none. At last comes the fastest plan.
+static const double hurry[] = {1, 0.9, 0.75, 0.6}; // share of the time until the deadline
+enum { FASTEST = sizeof hurry / sizeof hurry[0] };
+
+static void ask_for_sooner(struct rb_search *search, const struct rb_plan_request *asked, int hurried,
+                           struct rb_plan_request *out)
+{
+    *out = *asked;
+    if (hurried < FASTEST)
+        out->deadline_us = (int64_t)(hurry[hurried] * (double)asked->deadline_us);
+    else
+        out->objective = RB_OBJECTIVE_MIN_TIME;
+    rb_search_ask_again(search, out);
+}
 
 // *out_missed: a plan was, because its markets go down more often than the search knows.
 static bool plan_until_kept(struct rb_search *search, const struct rb_planner *planner, struct rb_time_share *phase,
@@ -714,7 +725,7 @@ static bool plan_until_kept(struct rb_search *search, const struct rb_planner *p
                             bool *out_missed, struct rb_err *err)
 {
     const struct rb_plan_request *asked = search->req;
-    struct rb_plan_request sooner = *asked;
+    struct rb_plan_request sooner;
     int hurried = 0;
     *out_missed = false;
     for (int attempt = 0; attempt < MOST_ATTEMPTS + hurried; attempt++) {
@@ -723,6 +734,10 @@ static bool plan_until_kept(struct rb_search *search, const struct rb_planner *p
             rb_search_ask_again(search, asked);
         if (!planned)
             return false;
+        if (!out_result->feasible && hurried > 0 && hurried < FASTEST) {
+            ask_for_sooner(search, asked, hurried = FASTEST, &sooner);
+            continue;
+        }
         if (!out_result->feasible)
             break;
         if (!assemble(search, planner, out_result, arena, out_plan, err))
@@ -735,17 +750,16 @@ static bool plan_until_kept(struct rb_search *search, const struct rb_planner *p
         const bool goes_down = rb_plan_meets_down_markets(out_plan);
         *out_missed = *out_missed || goes_down;
         const struct rb_candidate best = out_result->best;
-        if (goes_down && asked->deadline_us >= 0 && hurried < MOST_HURRY)
-            sooner.deadline_us = (int64_t)(hurry[++hurried] * (double)asked->deadline_us);
-        else
+        const bool hurries = goes_down && asked->deadline_us >= 0 && hurried < FASTEST;
+        if (!hurries)
             search->guard = 2 * search->guard + asked->confidence - e->p_both + 2 * e->stderr_.p_both;
         rb_search_forget(search);
         if (!rb_search_nearest_of(search, &best, 1, out_result, err))
             return false;
         if (is_late)
             break;
-        if (hurried > 0)
-            rb_search_ask_again(search, &sooner);
+        if (hurries)
+            ask_for_sooner(search, asked, ++hurried, &sooner);
     }
     search->req = asked;
     if (out_result->best.n_stages > 0 && !rb_estimate_candidate(search, &out_result->best, NULL, err))

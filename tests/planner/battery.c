@@ -238,6 +238,15 @@ static void put_plan(struct rb_buf *out, const struct battery_job *b, const stru
     rb_buf_puts(out, "\n");
 }
 
+// Does a run of it pay for stand-ins? The plans of the space are played without, and so for less.
+static bool has_stand_ins(const struct battery_job *b)
+{
+    bool goes_down = false;
+    for (int i = 0; i < b->profile.n_provisioning; i++)
+        goes_down = goes_down || rb_provisioning_goes_down(&b->profile.provisioning[i]);
+    return goes_down && b->catalog.n_offers > 1;
+}
+
 // plan NULL: none was found.
 static void check_space(struct battery_result *r, const struct battery_options *opt, const struct battery_job *b,
                         const struct rb_plan *plan, const struct oracle *own)
@@ -251,7 +260,7 @@ static void check_space(struct battery_result *r, const struct battery_options *
         .sure = opt->sure_plan,
     };
     struct every_found found;
-    if (b->space.n_plans > opt->most_plans || asked.probability >= 1)
+    if (b->space.n_plans > opt->most_plans || asked.probability >= 1 || (!plan && has_stand_ins(b)))
         return;
     if (!every_plan_undercuts(&b->space, &asked, plan ? own : NULL, plan ? plan->stages : NULL, &found)) {
         fail(r, BATTERY_BROKEN, "the oracle cannot play the plan");
