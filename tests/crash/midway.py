@@ -234,8 +234,9 @@ class Midway(unittest.TestCase):
         for name, words in wrong.items():
             with self.subTest(name):
                 shutil.rmtree(self.top + "/.local", ignore_errors=True)
-                self.prepare('rm -rf "$RB_CHECKPOINT_DIR/$( [ $epoch -gt 7 ] || echo at-)$epoch"; ln -sfn /etc "$RB_CHECKPOINT_DIR/link"; '
-                             '[ $epoch -lt 8 ] || { refused; rm -rf "$RB_CHECKPOINT_DIR"/*; }', say=name)
+                say = '$(ln -sfn /etc "$RB_CHECKPOINT_DIR/link"; echo %s)' % name  # it is there before it is announced
+                self.prepare('rm -rf "$RB_CHECKPOINT_DIR/$( [ $epoch -gt 7 ] || echo at-)$epoch"; '
+                             '[ $epoch -lt 8 ] || { refused; rm -rf "$RB_CHECKPOINT_DIR"/*; }', say=say)
                 report, said = self.run_it()
                 self.assertEqual(report["outcome"], "complete")
                 notes = [w for w in report["faults"] + report["warnings"] if "is not kept" in w["text"]]
