@@ -544,8 +544,9 @@ static bool infeasible_on_average(const struct rb_plan_request *req, const struc
                       rb_format_duration_exact(result->nearest_deadline_us, text), how_far(req, result));
 }
 
+// may_exist: the search has left plans out that it took for late.
 static bool infeasible(const struct rb_plan_request *req, const struct rb_planner *planner,
-                       const struct rb_plan_result *result, struct rb_err *err)
+                       const struct rb_plan_result *result, bool may_exist, struct rb_err *err)
 {
     char text[2][32], asked[32], best[32];
     struct rb_buf near = RB_BUF_INIT;
@@ -559,8 +560,9 @@ static bool infeasible(const struct rb_plan_request *req, const struct rb_planne
     if (!isnan(result->nearest_confidence))
         rb_buf_printf(&near, "%s --confidence %.3f", near.len ? " or" : "", result->nearest_confidence);
     rb_format_probabilities(req->confidence, result->best.estimate.p_both, asked, best);
-    rb_err_set(err, RB_E_NO_PLAN, "no plan keeps the constraints with probability %s (the best reaches %s%s); %s%s%s",
-               asked, best, result->best.estimate.p_both >= req->confidence ? ", too near to it to be promised" : "",
+    rb_err_set(err, RB_E_NO_PLAN, "%s the constraints with probability %s (the best reaches %s%s)%s; %s%s%s",
+               may_exist ? "no plan was found that keeps" : "no plan keeps", asked, best, result->best.estimate.p_both >= req->confidence ? ", too near to it to be promised" : "",
+               may_exist ? ", and there may be one: the search takes spot markets as always up" : "",
                near.len ? "nearest that would:" : "no single one of them changed would do", rb_buf_str(&near),
                how_far(req, result));
     rb_buf_finish(&near);
@@ -766,7 +768,7 @@ static bool plan_until_kept(struct rb_search *search, const struct rb_planner *p
         return false;
     if (!planner->on_average)
         drop_what_was_asked(search->req, out_result);
-    return infeasible(search->req, planner, out_result, err);
+    return infeasible(search->req, planner, out_result, *out_missed, err);
 }
 
 // with_markets: offers whose markets go down are considered.

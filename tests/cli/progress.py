@@ -192,7 +192,8 @@ class Progress(unittest.TestCase):
         self.assertGreater(len(etas), len(said) // 2, said)
         self.assertTrue(left / 2 < etas[0] < left + 3, (etas, left))  # trials may be slowed down by what else runs here
         self.assertLessEqual(etas[-1], 2)
-        self.assertTrue(all(later <= sooner + 2 for sooner, later in zip(etas, etas[1:])), etas)
+        # It falls. It may rise where the machine stands still: a trial that does not report is taken for a slow one.
+        self.assertLessEqual(sum(later > sooner + 2 for sooner, later in zip(etas, etas[1:])), 2, etas)
         self.assertTrue(any("P(on time) > 0.99" in line for line in said), said)
         self.assertTrue(any(re.match(r"stage 2 of 0-2  0/1 trials  val_acc 0\.\d+  1/1 nodes  free  ETA", line) for line in said), said)
         self.assertEqual({len(line) < 120 for line in said}, {True})
@@ -222,7 +223,7 @@ class Progress(unittest.TestCase):
         self.assertGreater(len(said), 3)
         for line in said[1:]:  # the first may have been on its way
             self.assertLess(len(line), 40)
-            self.assertRegex(line, r"^stage \d( of 0-2)?  \d/\d trials  free(  ETA (\d+ s|\?))?$")  # without: it is over
+            self.assertRegex(line, r"^stage \d( of 0-2)?  \d/\d trials  free(  ETA ((\d+ m )?\d+ s|\?))?$")  # without: it is over
 
     def test_no_colour_and_dumb_terminals(self):
         plain, dumb = self.on_terminal("rbrun", "plan.json", NO_COLOR="1"), self.on_terminal("rbrun", "plan.json", TERM="dumb")

@@ -77,7 +77,7 @@ class ByHand(unittest.TestCase):
             path = os.path.join(self.state, os.listdir(self.state)[0], "journal.db")
             with sqlite3.connect("file:%s?mode=ro" % path, uri=True) as db:
                 return db.execute(sql).fetchall()
-        except (OSError, sqlite3.OperationalError):
+        except (OSError, IndexError, sqlite3.OperationalError):  # the run has no folder or no tables yet
             return []
 
     def replan(self, *argv, **kwargs):
