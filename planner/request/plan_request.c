@@ -99,7 +99,7 @@ static void refer_to_fallbacks(struct assembly *a)
 }
 
 // Under resources.spot: safe, the spot offers of machines like those of the stages: they come first while the run can
-// afford to lose them (executor/controller/safe_spot.h), and the plan does not count on them. Without times of their
+// afford to lose them (executor/controller/safe_spot.c), and the plan does not count on them. Without times of their
 // start nobody could say what a loss costs.
 static void fill_spot_stand_ins(struct assembly *a, int n_used)
 {
@@ -107,14 +107,7 @@ static void fill_spot_stand_ins(struct assembly *a, int n_used)
     int n_unknown = 0, n_before = a->n_offers;
     for (int u = 0; u < n_used; u++) {
         const struct rb_offer used = a->offers[u];
-        for (;;) {
-            int next = -1;
-            for (int i = 0; i < a->n_spot; i++)
-                if (!a->spot_taken[i] && rb_fallback_fits(&used, &a->spot[i]) &&
-                    (next < 0 || rb_fallback_compare(&used, &a->spot[i], &a->spot[next]) < 0))
-                    next = i;
-            if (next < 0)
-                break;
+        for (int next; (next = rb_best_fallback(&used, a->spot, a->n_spot, a->spot_taken)) >= 0;) {
             const struct rb_offer *o = &a->spot[next];
             a->spot_taken[next] = true;
             if (!rb_profile_provisioning(req->profile, o->infra, o->instance_type, o->market)) {
@@ -742,6 +735,9 @@ static bool plan_until_kept(struct rb_search *search, const struct rb_planner *p
         }
         if (!out_result->feasible)
             break;
+        if (hurried > 0) // it was searched for another question, and the bound is that one's
+            out_result->bound = (struct rb_plan_bound){.why_not = "markets go down, and faster plans were looked for",
+                                                       .nodes_explored = out_result->bound.nodes_explored};
         if (!assemble(search, planner, out_result, arena, out_plan, err))
             return false;
         phase->until = ANY_UNTIL;
@@ -763,7 +759,6 @@ static bool plan_until_kept(struct rb_search *search, const struct rb_planner *p
         if (hurries)
             ask_for_sooner(search, asked, ++hurried, &sooner);
     }
-    search->req = asked;
     if (out_result->best.n_stages > 0 && !rb_estimate_candidate(search, &out_result->best, NULL, err))
         return false;
     if (!planner->on_average)

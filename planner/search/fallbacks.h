@@ -5,13 +5,11 @@
 
 #include "planner/search/search.h"
 
-// For each offer of the stages, in their order: those with the same accelerator and GPUs that the job can use, the same
-// type first, then by price; ties keep the canonical order. Writes offers of the scenario into out [n_offers] and
-// returns their number.
+// The first machine to replace `used` of those that are not taken [n]: of the same accelerator and GPUs, the same type
+// first, then by price; ties keep the order. -1: none.
+int rb_best_fallback(const struct rb_offer *used, const struct rb_offer *offers, int n, const bool *taken);
+// For each offer of the stages, in their order, all that the job can use. Writes offers of the scenario into out
+// [n_offers] and returns their number.
 int rb_fallbacks_of(const struct rb_search *search, const struct rb_plan_stage *stages, int n_stages, int *out);
-
-// Is `other` a machine like `used`? Which of two comes first for it? < 0: a.
-bool rb_fallback_fits(const struct rb_offer *used, const struct rb_offer *other);
-int rb_fallback_compare(const struct rb_offer *used, const struct rb_offer *a, const struct rb_offer *b);
 
 #endif
