@@ -51,16 +51,6 @@ static const char *const *slurm_argv(const struct rb_launcher_config *config, co
     return argv;
 }
 
-// The agent ends its own allocation after the deadline, by its own clock. Its answer shows that it watches.
-static void slurm_beat(int64_t shutdown_in_s, struct rb_buf *out_command, struct rb_buf *out_input)
-{
-    (void)out_input;
-    if (shutdown_in_s > 0)
-        rb_buf_printf(out_command, "echo $(($(date +%%s) + %" PRId64 ")) >.expires.new && mv .expires.new .expires; ",
-                      shutdown_in_s);
-    rb_buf_puts(out_command, "end=$(cat .expires) && echo \"rb-switch armed $((end - $(date +%s)))\"");
-}
-
 static bool slurm_prepare(struct rb_birth *birth, struct rb_err *err)
 {
     if (!birth->job->resources.slurm.shared_dir)
@@ -81,7 +71,7 @@ static bool slurm_user_data(const struct rb_birth *birth, struct rb_buf *out, ch
 const struct rb_transport rb_transport_slurm = {
     .name = "slurm",
     .argv = slurm_argv,
-    .beat = slurm_beat,
+    .beat = rb_transport_beat_by_file,
     .prepare = slurm_prepare,
     .make_user_data = slurm_user_data,
     .by_shared_dir = true,

@@ -5,6 +5,7 @@
 #include "executor/transport/ssh_command.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <string.h>
 
 // Without a directory ssh reports what is wrong with it.
@@ -80,6 +81,15 @@ const struct rb_transport rb_transport_local = {
     .is_users_shell = true,
     .argv = local_argv,
 };
+
+void rb_transport_beat_by_file(int64_t shutdown_in_s, struct rb_buf *out_command, struct rb_buf *out_input)
+{
+    (void)out_input;
+    if (shutdown_in_s > 0)
+        rb_buf_printf(out_command, "echo $(($(date +%%s) + %" PRId64 ")) >.expires.new && mv .expires.new .expires; ",
+                      shutdown_in_s);
+    rb_buf_puts(out_command, "end=$(cat .expires) && echo \"rb-switch armed $((end - $(date +%s)))\"");
+}
 
 const struct rb_transport *rb_transport_find(const char *name)
 {

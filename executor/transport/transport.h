@@ -40,6 +40,10 @@ struct rb_transport {
     bool by_shared_dir; // nodes are reached through resources.slurm.shared_dir
 };
 
+// `beat` of nodes that end themselves once the time in their file .expires has come, by their own clock. The answer shows
+// that they watch it.
+void rb_transport_beat_by_file(int64_t shutdown_in_s, struct rb_buf *out_command, struct rb_buf *out_input);
+
 extern const struct rb_transport rb_transport_ssh, rb_transport_k8s, rb_transport_local, rb_transport_slurm;
 // Finds the transport of a provider's nodes (rb_provider_ops.transport); NULL: ssh.
 const struct rb_transport *rb_transport_find(const char *name);

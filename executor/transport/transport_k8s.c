@@ -66,16 +66,6 @@ bool rb_transport_k8s_helps(int argc, char **argv, int *out_code)
     return true;
 }
 
-// The keeper ends its own pod after the deadline, by its own clock. Its file shows that it watches.
-static void k8s_beat(int64_t shutdown_in_s, struct rb_buf *out_command, struct rb_buf *out_input)
-{
-    (void)out_input;
-    if (shutdown_in_s > 0)
-        rb_buf_printf(out_command, "echo $(($(date +%%s) + %" PRId64 ")) >.expires.new && mv .expires.new .expires; ",
-                      shutdown_in_s);
-    rb_buf_puts(out_command, "end=$(cat .expires) && echo \"rb-switch armed $((end - $(date +%s)))\"");
-}
-
 static bool k8s_user_data(const struct rb_birth *birth, struct rb_buf *out, char host_key[static 128],
                           struct rb_err *err)
 {
@@ -91,6 +81,6 @@ const struct rb_transport rb_transport_k8s = {
     .open = k8s_open,
     .close = k8s_close,
     .argv = k8s_argv,
-    .beat = k8s_beat,
+    .beat = rb_transport_beat_by_file,
     .make_user_data = k8s_user_data,
 };

@@ -59,11 +59,8 @@ static const struct rb_api_row status_rows[] = {
 
 static struct rb_api_row classify(long status, const char *code, const char *message)
 {
-    char status_text[32];
-    const struct rb_api_row *row = rb_api_find_row(rows, sizeof rows / sizeof rows[0], code, message);
-    snprintf(status_text, sizeof status_text, "%ld", status);
-    return row ? *row
-               : rb_api_classify(status_rows, sizeof status_rows / sizeof status_rows[0], status, status_text, "");
+    return rb_api_classify_by_status(rows, sizeof rows / sizeof rows[0], status_rows,
+                                     sizeof status_rows / sizeof status_rows[0], status, code, message);
 }
 
 static const char *text_of(const struct rb_node *map, const char *key)

@@ -1,6 +1,7 @@
 #include "providers/wire/api_rows.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 // Is the code this word, which ends at a blank?
@@ -45,4 +46,14 @@ struct rb_api_row rb_api_classify(const struct rb_api_row *rows, size_t n, long 
     if (!found)
         row.reaction = rb_api_judge_status(status, &row.number);
     return found ? *found : row;
+}
+
+struct rb_api_row rb_api_classify_by_status(const struct rb_api_row *codes, size_t n_codes,
+                                            const struct rb_api_row *statuses, size_t n_statuses, long status,
+                                            const char *code, const char *message)
+{
+    char status_text[32];
+    const struct rb_api_row *row = rb_api_find_row(codes, n_codes, code, message);
+    snprintf(status_text, sizeof status_text, "%ld", status);
+    return row ? *row : rb_api_classify(statuses, n_statuses, status, status_text, "");
 }

@@ -19,5 +19,10 @@ const struct rb_api_row *rb_api_find_row(const struct rb_api_row *rows, size_t n
 // The same; a code that is in no row is judged by the status.
 struct rb_api_row rb_api_classify(const struct rb_api_row *rows, size_t n, long status, const char *code,
                                   const char *message);
+// The same where a service has tables for its codes and for its statuses: a code that is in no row counts as its status,
+// which stands as a code in the other table.
+struct rb_api_row rb_api_classify_by_status(const struct rb_api_row *codes, size_t n_codes,
+                                            const struct rb_api_row *statuses, size_t n_statuses, long status,
+                                            const char *code, const char *message);
 
 #endif
