@@ -340,6 +340,18 @@ static void an_undecided_launch_never_moves_on(void **state)
     }
 }
 
+// Dead at its nth write, then carried on by another controller to the end.
+static void dies_and_completes(struct market *m, int n, enum rb_journal_death how)
+{
+    fake_run_open_dying(&m->r, n, how);
+    fake_run_step_until(&m->r, FAR_US);
+    fake_run_close(&m->r);
+    m->r.go_on = true;
+    fake_run_open(&m->r);
+    completes(m);
+    fake_run_finish(&m->r);
+}
+
 // Dead after each of its writes, then carried on by another controller: between a refusal and the next attempt as well.
 static void a_crash_between_two_offers_launches_nothing_twice(void **state)
 {
@@ -352,13 +364,7 @@ static void a_crash_between_two_offers_launches_nothing_twice(void **state)
             sell_out(&m, SPOT, FAR_US);
             sell_out(&m, ZONE_B, 15 * SECOND_US);
             sell_out(&m, CRATE, 10 * SECOND_US);
-            fake_run_open_dying(&m.r, n, at ? RB_JOURNAL_DIES_AT : RB_JOURNAL_DIES_AFTER);
-            fake_run_step_until(&m.r, FAR_US);
-            fake_run_close(&m.r);
-            m.r.go_on = true;
-            fake_run_open(&m.r);
-            completes(&m);
-            fake_run_finish(&m.r);
+            dies_and_completes(&m, n, at ? RB_JOURNAL_DIES_AT : RB_JOURNAL_DIES_AFTER);
         }
 }
 
@@ -524,13 +530,7 @@ static void a_crash_of_a_safe_run_launches_nothing_twice(void **state)
             sell_out(&m, SPOT, 3 * SECOND_US);
             c.waits_until_us = 60 * SECOND_US;
             c.held_until_us = 20 * SECOND_US;
-            fake_run_open_dying(&m.r, n, at ? RB_JOURNAL_DIES_AT : RB_JOURNAL_DIES_AFTER);
-            fake_run_step_until(&m.r, FAR_US);
-            fake_run_close(&m.r);
-            m.r.go_on = true;
-            fake_run_open(&m.r);
-            completes(&m);
-            fake_run_finish(&m.r);
+            dies_and_completes(&m, n, at ? RB_JOURNAL_DIES_AT : RB_JOURNAL_DIES_AFTER);
         }
 }
 

@@ -2,6 +2,7 @@
 // answer is JSON, or of a batch multipart, with a status that HTTP knows, and no more instances are there than addresses. A
 // request is a line METHOD PATH[?QUERY] and a body, up to a line of three dashes; a batch's boundary is b.
 #include "fuzz.h"
+#include "fuzz_request.h"
 
 #include "base/document/doc.h"
 #include "providers/mock/gcp/mock_gcp.h"
@@ -36,22 +37,9 @@ static void ask(struct rb_mock_gcp *gcp, char *text, int64_t now_us)
 {
     static const struct rb_sigv4_header headers[] = {
         {"Authorization", "Bearer test"}, {"Host", "127.0.0.1:1"}, {"Content-Type", "multipart/mixed; boundary=\"b\""}};
-    char *body = strchr(text, '\n'), *path = strchr(text, ' ');
-    if (body)
-        *body++ = '\0';
-    if (!path || (body && path > body))
+    struct rb_exchange_request r = {.headers = headers, .n_headers = 3};
+    if (!fuzz_read_request(text, &r))
         return;
-    *path++ = '\0';
-    char *query = strchr(path, '?');
-    if (query)
-        *query++ = '\0';
-    const struct rb_exchange_request r = {.method = text,
-                                          .path = path,
-                                          .query = query ? query : "",
-                                          .headers = headers,
-                                          .n_headers = 3,
-                                          .body = body ? body : "",
-                                          .body_len = body ? strlen(body) : 0};
     struct rb_exchange_answer a = {0};
     rb_mock_gcp_answer(gcp, &r, now_us, now_us, &a);
     check_answer(&a);
@@ -80,11 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
     char *text = rb_arena_strndup(&arena, (const char *)bytes, n);
     int n_requests = 0;
     for (char *at = text; at && n_requests < MAX_REQUESTS; n_requests++) {
-        char *next = strstr(at, "\n---\n");
-        if (next) {
-            *next = '\0';
-            next += 5;
-        }
+        char *next = fuzz_cut_request(at);
         ask(gcp, at, EPOCH_US + n_requests * 10 * RB_US_PER_S);
         at = next;
     }

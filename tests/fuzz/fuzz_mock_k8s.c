@@ -3,6 +3,7 @@
 // ledger. A request is a line METHOD PATH[?QUERY] and a body, up to a line of three dashes. Pods that are started run
 // until they are told to end.
 #include "fuzz.h"
+#include "fuzz_request.h"
 
 #include "base/document/doc.h"
 #include "providers/mock/k8s/mock_k8s.h"
@@ -44,22 +45,9 @@ static void ask(struct rb_mock_k8s *k, char *text, int64_t now_us)
                                                      {"Sec-WebSocket-Version", "13"},
                                                      {"Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="},
                                                      {"Sec-WebSocket-Protocol", "v5.channel.k8s.io"}};
-    char *body = strchr(text, '\n'), *path = strchr(text, ' ');
-    if (body)
-        *body++ = '\0';
-    if (!path || (body && path > body))
+    struct rb_exchange_request r = {.headers = headers, .n_headers = 5};
+    if (!fuzz_read_request(text, &r))
         return;
-    *path++ = '\0';
-    char *query = strchr(path, '?');
-    if (query)
-        *query++ = '\0';
-    const struct rb_exchange_request r = {.method = text,
-                                          .path = path,
-                                          .query = query ? query : "",
-                                          .headers = headers,
-                                          .n_headers = 5,
-                                          .body = body ? body : "",
-                                          .body_len = body ? strlen(body) : 0};
     struct rb_exchange_answer a = {0};
     rb_mock_k8s_answer(k, &r, now_us, &a);
     check_answer(&a);
@@ -106,11 +94,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
     int n_requests = 0;
     for (char *at = text; at && n_requests < MAX_REQUESTS; n_requests++) {
         const int64_t now_us = EPOCH_US + n_requests * 10 * RB_US_PER_S;
-        char *next = strstr(at, "\n---\n");
-        if (next) {
-            *next = '\0';
-            next += 5;
-        }
+        char *next = fuzz_cut_request(at);
         ask(k, at, now_us);
         run(k, cloud, now_us);
         at = next;
