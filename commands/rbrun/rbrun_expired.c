@@ -25,7 +25,7 @@ static bool check_every(const struct rb_args *args, struct rb_err *err)
     if (every_us < RB_US_PER_S)
         return rb_err_set(err, RB_E_OPTION_VALUE, "--every: expected at least 1s");
     return rb_args_flag(args, "yes") || rb_args_flag(args, "dry-run") ||
-           rb_err_set(err, RB_E_OPTION_ALONE, "--every asks nobody: add --yes, or --dry-run to only look");
+           rb_err_set(err, RB_E_OPTION_ALONE, "--every cannot ask: add --yes, or --dry-run to only look");
 }
 
 static bool check(const struct rb_args *args, struct rb_err *err)

@@ -86,7 +86,7 @@ struct rb_event {
     int rules;                // START: enum rb_rules
     int node, trial, attempt, stage;
     int stand_in;             // NODE_RUNNING in virtual time: 1 + the offer that runs in the plan's place; 0: the plan's
-                              // own, or told by the journal's launches; not written
+                              // own, or in the journal's launches; not written
     uint64_t gpus;            // LENT: bit mask, all that may be used
     int64_t resource;
     double metric;            // any double, NaN included

@@ -147,7 +147,7 @@ struct rb_sink_list {
     int n;
 };
 
-// Who is told what happens to a run (docs/howto/notify.md).
+// Who gets notices about a run (docs/howto/notify.md).
 enum rb_notice_kind {
     RB_NOTICE_STARTED,
     RB_NOTICE_FINISHED,

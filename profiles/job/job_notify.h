@@ -1,4 +1,4 @@
-// Reads and writes `notify:` of job.yaml: who is told what happens to a run.
+// Reads and writes `notify:` of job.yaml: who gets notices about a run.
 #ifndef RB_PROFILES_JOB_NOTIFY_H
 #define RB_PROFILES_JOB_NOTIFY_H
 

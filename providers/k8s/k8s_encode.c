@@ -122,7 +122,7 @@ static void put_metadata(struct rb_json *j, const struct rb_launch *l, int membe
         rb_kube_label(tag, value);
         rb_json_kstring(j, labels[i][0], value);
     }
-    // The pods of a launch are admitted together. A group has a Workload of its name, so that its end can be told.
+    // The pods of a launch are admitted together. A group has a Workload of its name, by which its end is seen.
     if (spec->queue)
         rb_json_put(j, "'kueue.x-k8s.io/queue-name': %s, '" RB_KUBE_GROUP "': '%.*s'", spec->queue,
                     (int)(strrchr(name, '-') - name), name);

@@ -29,7 +29,7 @@ enum rb_chaos_fault {
     RB_CHAOS_SLOW_DRIP,        // `bytes_per_s`
     RB_CHAOS_PARTIAL_PAGE,     // at most `items` on a page, 0 included; the rest is on the next
     RB_CHAOS_UNREACHABLE,      // Compute Engine's aggregatedList omits `zone` and reports that
-    RB_CHAOS_DROPPED_FIELD,    // Kubernetes: the object is made without `field`, and nobody says so
+    RB_CHAOS_DROPPED_FIELD,    // Kubernetes: the object is made without `field`, without a message
     RB_CHAOS_EXEC_CUT,         // Kubernetes: the connection is reset after `bytes` of output
     RB_CHAOS_NO_STATUS,        // Kubernetes: the command's connection ends without a status
     // Faults of an instance.

@@ -37,7 +37,7 @@ bool rb_mock_k8s_next_order(struct rb_mock_k8s *k, struct rb_k8s_order *out);
 
 // What the pods' processes do: started, failed to start, exited. Reports about commands mean nothing here.
 void rb_mock_k8s_report(struct rb_mock_k8s *k, const struct rb_pod_report *r, int64_t now_us);
-// The machine under the pod dies, and nobody says so. False: no such pod runs.
+// The machine under the pod dies without a message. False: no such pod runs.
 bool rb_mock_k8s_lose_node(struct rb_mock_k8s *k, const char *uid, int64_t now_us);
 
 // --- exec ---
