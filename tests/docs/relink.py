@@ -45,12 +45,12 @@ def check_listed(source):
 
 
 def flags_of(source, commands):
-    """Those of the file itself or, for a new one, of another in its folder."""
-    folder = os.path.dirname(source)
+    """Those of the file itself or, for a new one, of another in its folder or in one that contains it."""
+    folders = [str(p) for p in pathlib.Path(source).parents]
     for command in commands:
         path = os.path.relpath(os.path.join(command["directory"], command["file"]), ROOT)
         library = ".a.p/" in command["command"] and "library/" not in command["command"]
-        if path == source or (not os.path.exists(os.path.join(ROOT, source)) and os.path.dirname(path) == folder and library):
+        if path == source or (not os.path.exists(os.path.join(ROOT, source)) and os.path.dirname(path) in folders and library):
             words = shlex.split(command["command"])
             compiler = next(i for i, w in enumerate(words) if w.startswith("-"))  # ccache may stand before it
             return words[:compiler] + [w for w in words[compiler:] if w.startswith(("-O", "-g", "-f", "-std", "-W", "-D", "-pthread"))
