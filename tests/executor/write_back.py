@@ -3,6 +3,7 @@
     write_back.py --bin BUILD [-k NAME]"""
 import argparse
 import json
+import math
 import os
 import signal
 import sqlite3
@@ -64,8 +65,9 @@ class WriteBack(unittest.TestCase):
         self.assertEqual(after["learned"]["runs"], 2)
         self.assertGreaterEqual(after["learned"]["starts"], 6)
         self.assertGreater(after["cells"][0]["runs"], before["cells"][0]["runs"] + 5)
-        error = [fit["profile"]["training"][0].get("relative_error", 0) for fit in (before, after)]
-        self.assertLess(error[1], error[0])
+        # Of two runs the mean is known less than a single unit is, of eight it is known better, however busy the machine is.
+        noise = after["noise"]
+        self.assertLess(after["profile"]["training"][0]["relative_error"], math.hypot(noise["between_cv"], noise["within_cv"]))
         self.assertEqual(after["startup_s"]["n"], before["startup_s"]["n"])  # a run cannot tell start-up from first unit
         fared = after["predictions"]
         self.assertEqual((fared["runs"], fared["complete"]), (2, 2))

@@ -50,6 +50,7 @@ static void no_age_lives_for_ever(void **state)
     const struct rb_market_chain c = rb_market_chain_of(&s, TICK_S);
     const double least = -expm1(-RB_MARKET_LEAST_PER_HOUR * TICK_S / 3600);
     assert_true(least > .0019 && least < .0021);
+    assert_int_equal(rb_market_age(INFINITY), RB_MARKET_AGES - 1); // of a market that was never lost
     assert_close(c.leave[true][rb_market_age(0)], -expm1(-2 * TICK_S / 3600), 1e-12);
     assert_close(c.leave[true][rb_market_age(899)], -expm1(-2 * TICK_S / 3600), 1e-12);
     assert_close(c.leave[true][rb_market_age(900)], least, 1e-12);
