@@ -18,7 +18,7 @@ class Answer:
         self.status, self.headers, self.text = response.status, response.headers, response.read().decode()
         self.warnings = self.headers.get_all("Warning") or []
         is_json = self.headers.get("Content-Type", "").startswith("application/json")
-        self.json = json.loads(self.text) if is_json and self.text else None
+        self.json = json.loads(self.text) if is_json and self.text and "\n" not in self.text.rstrip() else None  # lines: a watch
 
 
 class Cluster:
