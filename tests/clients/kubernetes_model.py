@@ -12,7 +12,7 @@ ROOTS = [CORE + kind for kind in ("PodList", "EventList", "ResourceQuotaList", "
     META + kind for kind in ("Status", "APIGroupList", "APIResourceList", "APIVersions")] + [
     "io.k8s.api.coordination.v1.LeaseList", "io.k8s.api.authorization.v1.SelfSubjectAccessReview", "io.k8s.apimachinery.pkg.version.Info"]
 LATER = {CORE + "PodSpec": {"schedulingGates": {"type": "array", "items": {"$ref": "#/definitions/" + CORE + "LocalObjectReference"}}}}  # 1.26
-NULLS = {"creationTimestamp", "lastProbeTime", "lastTransitionTime"}  # instants that Go writes where there is none
+NULLS = {"creationTimestamp", "lastProbeTime", "lastTransitionTime", "eventTime", "firstTimestamp", "lastTimestamp"}  # instants that Go writes where there is none
 FORMS = {
     "date-time": re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"),
     "micro-time": re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z"),

@@ -35,6 +35,7 @@ state = "/run/containerd"
 disabled_plugins = ["io.containerd.internal.v1.opt"]
 [plugins."io.containerd.grpc.v1.cri"]
   sandbox_image = "{pause}"
+  restrict_oom_score_adj = true
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = "{programs}/root/usr/lib/cni"
     conf_dir = "{dir}/cni"
@@ -83,9 +84,11 @@ def enclosed(programs, argv):
     folder = tempfile.mkdtemp(prefix="rb-kube-")
     group = "/rb-kube-%d" % os.getpid()
     env = dict(os.environ, RB_RIG_DIR=folder, RB_RIG_PROGRAMS=os.path.abspath(programs), RB_RIG_GROUP=group)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         return subprocess.run(["unshare", "-m", "-n", "-p", "-i", "-u", "--fork", "--kill-child", "--mount-proc"] + argv, env=env, check=False).returncode
     finally:
+        # by now every process is dead: --kill-child, and the first of them takes the others with it
         for path in sorted(glob.glob("/sys/fs/cgroup/*%s/**/" % group, recursive=True), key=len, reverse=True):
             os.rmdir(path)
         shutil.rmtree(folder)
@@ -223,6 +226,8 @@ class Cluster:
 
     def __enter__(self):
         began = time.monotonic()
+        Image(self.path("pause.tar"), PAUSE, write_pause, ["/busybox", "tail", "-f", "/dev/null"])
+        self.image = Image(self.path("image.tar"), IMAGE, write_root)
         self.make_place()
         self.make_keys()
         self.write("kubeconfig", KUBECONFIG % (URL, self.dir, TOKEN, self.dir, self.dir))
@@ -282,7 +287,7 @@ class Cluster:
                    "--listen-peer-urls=http://127.0.0.1:2380", "--initial-advertise-peer-urls=http://127.0.0.1:2380",
                    "--initial-cluster=default=http://127.0.0.1:2380")
         self.wait("etcd", lambda: self.is_up("http://127.0.0.1:2379/health"))
-        self.start("kube-apiserver", "--etcd-servers=http://127.0.0.1:2379", "--bind-address=127.0.0.1", "--advertise-address=" + ADDRESS,
+        self.start("kube-apiserver", "--etcd-servers=http://127.0.0.1:2379", "--bind-address=127.0.0.1", "--advertise-address=" + ADDRESS, "--kubelet-preferred-address-types=InternalIP",
                    "--service-cluster-ip-range=10.96.0.0/24", "--authorization-mode=RBAC", "--token-auth-file=" + self.path("tokens"),
                    "--client-ca-file=" + self.path("ca.crt"), "--tls-cert-file=" + self.path("server.crt"),
                    "--tls-private-key-file=" + self.path("server.key"), "--kubelet-client-certificate=" + self.path("admin.crt"),
@@ -300,12 +305,9 @@ class Cluster:
         self.write("cni/10-rig.conflist", CNI % ADDRESS)
         self.start("containerd", "--config", self.write("containerd.toml", CONTAINERD.format(dir=self.dir, programs=self.programs, pause=PAUSE)))
         self.wait("containerd", lambda: os.path.exists("/run/containerd/containerd.sock"))
-        pause = Image(self.path("pause.tar"), PAUSE, write_pause, ["/busybox", "tail", "-f", "/dev/null"])
-        self.image = Image(self.path("image.tar"), IMAGE, write_root)
         for name in ("pause.tar", "image.tar"):
             self.run("ctr", "-n", "k8s.io", "images", "import", self.path(name))
             os.unlink(self.path(name))
-        assert pause.name == PAUSE
         config = dict(KUBELET, cgroupRoot=os.environ["RB_RIG_GROUP"], authentication={
             "anonymous": {"enabled": False}, "webhook": {"enabled": False}, "x509": {"clientCAFile": self.path("ca.crt")}})
         self.start("kubelet", "--kubeconfig=" + self.path("admin.conf"), "--config=" + self.write("kubelet.yaml", config), "--hostname-override=" + NODE,

@@ -32,11 +32,11 @@ parameters: {lr: {min: 0.1, max: 0.9}}
 scheduler: {%(scheduler)s}
 trial: {gpus: {min: %(gpus)d, max: %(gpus)d}, max_nodes: 2, timeout: 60s}
 setup: "touch set-up"
-run: "test -e set-up || exit 9; epoch=$(cat $RB_RESUME_FROM/epoch 2>/dev/null || echo 0); while [ $epoch -lt $RB_RESOURCE_END ]; do epoch=$((epoch + 1)); \\
+run: "test -e set-up || exit 9; test $SECRET_WORD = marked-secret || exit 8; epoch=$(cat $RB_RESUME_FROM/epoch 2>/dev/null || echo 0); while [ $epoch -lt $RB_RESOURCE_END ]; do epoch=$((epoch + 1)); \\
   sleep %(epoch_s)g; echo $epoch >$RB_CHECKPOINT_DIR/epoch; echo epoch=$epoch val_acc=0.$RB_TRIAL_ID$epoch; \\
   if [ -e $RB_PREEMPT_FILE ]; then exit 75; fi; done"
 checkpoint: {dir: ckpt}
-env: {SECRET_WORD: marked-secret}
+secrets: [SECRET_WORD]
 resources:
   infra: [k8s/lab]
   instance_types: ["g2/2"]
@@ -64,7 +64,7 @@ class Kube(unittest.TestCase):
         self.folder = temporary.name
 
     def prepare(self, scheduler="type: random, num_trials: 4, max_resource: 3", gpus=1, epoch_s=0.5, kubernetes="grace: 20s", image=None, **env):
-        run = RealRun(BIN, self.folder, KUBECONFIG=self.cluster.kubeconfig, **env)
+        run = RealRun(BIN, self.folder, KUBECONFIG=self.cluster.kubeconfig, SECRET_WORD="marked-secret", **env)
         run.write("prices.csv", PRICES)
         run.write("work/job.yaml", JOB % {"scheduler": scheduler, "gpus": gpus, "epoch_s": epoch_s, "kubernetes": kubernetes,
                                           "image": image or self.cluster.image.name})
@@ -119,7 +119,7 @@ class Kube(unittest.TestCase):
     # --- the cases
 
     def test_a_search_with_checkpoints(self):
-        run = self.prepare("type: sha, num_trials: 4, max_resource: 4, min_resource: 1, reduction_factor: 2")
+        run = self.prepare("type: sha, num_trials: 4, max_resource: 4, min_resource: 1, eta: 2")
         doctor = run.say("rbrun", "doctor", "plan.json", "--json", "--state-dir", "state")
         self.assertNotIn('"fail"', doctor.stdout)
         done = run.say("rbrun", "plan.json", "--json", "--state-dir", "state", timeout=240)
