@@ -32,7 +32,7 @@ parameters: {lr: {min: 0.1, max: 0.9}}
 scheduler: {%(scheduler)s}
 trial: {gpus: {min: %(gpus)d, max: %(gpus)d}, max_nodes: 2, timeout: 60s}
 setup: "touch set-up"
-run: "test -e set-up || exit 9; test $SECRET_WORD = marked-secret || exit 8; epoch=$(cat $RB_RESUME_FROM/epoch 2>/dev/null || echo 0); while [ $epoch -lt $RB_RESOURCE_END ]; do epoch=$((epoch + 1)); \\
+run: "test -e set-up || exit 9; test ${#SECRET_WORD} = 13 || exit 8; epoch=$(cat $RB_RESUME_FROM/epoch 2>/dev/null || echo 0); while [ $epoch -lt $RB_RESOURCE_END ]; do epoch=$((epoch + 1)); \\
   sleep %(epoch_s)g; echo $epoch >$RB_CHECKPOINT_DIR/epoch; echo epoch=$epoch val_acc=0.$RB_TRIAL_ID$epoch; \\
   if [ -e $RB_PREEMPT_FILE ]; then exit 75; fi; done"
 checkpoint: {dir: ckpt}
@@ -106,6 +106,9 @@ class Kube(unittest.TestCase):
                         out += f.read()
         return out
 
+    def in_pod(self, command):
+        return self.cluster.kubectl("exec", self.objects("pods")[0]["metadata"]["name"], "--", "sh", "-c", command)
+
     def nothing_left(self, report=None):
         self.until("no pods", lambda: not self.objects("pods"))
         self.assertEqual(self.objects("leases"), [])
@@ -178,12 +181,15 @@ class Kube(unittest.TestCase):
         self.nothing_left()
 
     def test_the_dead_mans_switch(self):
-        run = self.prepare(epoch_s=1, scheduler="type: random, num_trials: 2, max_resource: 60", kubernetes="grace: 2s", RB_TEST_LEASE_S="12")
+        run = self.prepare(epoch_s=1, scheduler="type: random, num_trials: 2, max_resource: 60", kubernetes="grace: 2s")
         process = self.background(run)
         self.until("an epoch", lambda: "epoch=1 " in self.logs())
         process.kill()
         process.wait()
         [pod] = self.objects("pods")
+        left = int(self.in_pod("echo $(($(cat /rb/.expires) - $(date +%s)))"))
+        self.assertTrue(1700 < left <= 1800, "%d s" % left)
+        self.in_pod("echo $(($(date +%s) + 2)) >/rb/.expires")  # instead of half an hour
         self.until("an end of its own", lambda: self.objects("pods")[0]["status"]["phase"] in ("Succeeded", "Failed"))
         self.assertEqual(self.objects("pods")[0]["metadata"]["uid"], pod["metadata"]["uid"])
         run.say("rbrun", "gc", "--yes", "--older-than", "0s", "--state-dir", "state")
