@@ -121,7 +121,9 @@ class Requests(Front):
         self.refused(ask("GET", self.cluster.pods, token="wrong"), 401, "Unauthorized")
         self.refused(ask("GET", "/api/v1/namespaces/other/pods"), 403, "Forbidden", 'cannot list resource "pods"', 'namespace "other"')
         self.refused(ask("GET", "/api/v1/nodes"), 403, "Forbidden", "at the cluster scope")
-        self.refused(ask("GET", "/apis/kueue.x-k8s.io/v1beta1"), 404, "NotFound")
+        for path in ("/apis/kueue.x-k8s.io/v1beta1", "/apis/kueue.x-k8s.io/v1beta1/namespaces/rb/workloads/w", "/apis/batch/v1/namespaces/rb/jobs"):
+            answer = ask("GET", path)
+            self.assertEqual((answer.status, answer.json, answer.text), (404, None, "404 page not found\n"))
         self.refused(ask("PATCH", self.cluster.pods + "/rb-1", {}), 405, "MethodNotAllowed")
         self.refused(ask("GET", self.cluster.pods + "?nonsense=1"), 400, "BadRequest", "nonsense")
         self.refused(ask("GET", self.cluster.pods + "/rb-1"), 404, "NotFound", '"rb-1" not found')
@@ -173,11 +175,17 @@ class Requests(Front):
                 (lambda b: b["spec"]["containers"][0]["resources"]["requests"].update({"nvidia.com/gpu": "2"}), "limit of 1")):
             answer = self.refused(self.create(change(fn)), 422, "Invalid", word)
             self.assertTrue(answer.json["details"]["causes"][0]["field"])
+        for fn, reason in ((lambda b: b["spec"]["containers"].clear(), "Required"), (lambda b: b["spec"].update(restartPolicy="No"), "NotSupported"),
+                           (lambda b: b["spec"]["volumes"].clear(), "NotFound"), (lambda b: b["spec"].update(activeDeadlineSeconds=0), "Invalid")):
+            cause = self.create(change(fn)).json["details"]["causes"][0]
+            self.assertEqual(cause["reason"], "FieldValue" + reason)
         self.refused(self.create(change(lambda b: b["spec"].update(activeDeadlineSeconds="5"))), 400, "BadRequest", "a whole number")
         self.refused(self.create(change(lambda b: b.update(kind="Job"))), 400, "BadRequest")
 
     def test_a_copy_of_an_object_is_no_new_object(self):
-        self.refused(self.create(self.created("rb-2")), 400, "BadRequest", "resourceVersion")
+        answer = self.create(self.created("rb-2"))
+        self.assertEqual((answer.status, answer.json.get("reason")), (500, None))
+        self.assertIn("resourceVersion should not be set", answer.json["message"])
 
     def test_unknown_fields(self):
         body = pod()
@@ -226,6 +234,7 @@ class Requests(Front):
         self.assertEqual(page, ["rb-4"])
         self.assertNotIn("continue", meta)
         self.refused(self.cluster.ask("GET", self.cluster.pods + "?limit=2&continue=mine"), 400, "BadRequest")
+        self.refused(self.cluster.ask("GET", self.cluster.pods + "?fieldSelector=spec.image%3Dx"), 400, "BadRequest", "field label not supported: spec.image")
 
     def test_watches(self):
         before = self.cluster.ask("GET", self.cluster.pods).json["metadata"]["resourceVersion"]
@@ -262,6 +271,24 @@ class Leases(Front):
         self.assertEqual(self.cluster.ask("GET", path).json["spec"]["renewTime"], "2026-08-01T00:00:00.000000Z")
         items = self.cluster.ask("GET", self.cluster.leases + "?labelSelector=rb.owner%3Dme").json["items"]
         self.assertEqual(items, [], "an update replaces the labels")
+        answer = self.refused(self.cluster.ask("DELETE", self.cluster.leases + "/none"), 404, "NotFound", 'leases.coordination.k8s.io "none" not found')
+        self.assertEqual(answer.json["details"], {"name": "none", "group": "coordination.k8s.io", "kind": "leases"})
+
+    def test_an_update_makes_what_is_not_there(self):
+        """Unless it says which one it means: as seen on a server of 1.20."""
+        put = lambda **meta: self.cluster.ask("PUT", self.cluster.leases + "/rb-run", lease(**meta))  # noqa: E731
+        answer = self.refused(put(resourceVersion="7", uid="00000000-0000-4000-a000-000000000000"), 409, "Conflict", "Precondition failed: UID in precondition")
+        self.assertEqual(answer.json["details"]["group"], "coordination.k8s.io")
+        self.assertEqual(put(resourceVersion="7").status, 201)
+        self.refused(put(uid="00000000-0000-4000-a000-000000000000"), 409, "Conflict", "Precondition failed: UID in precondition")
+
+    def test_times_have_six_decimals(self):
+        def post(**spec):
+            return self.cluster.ask("POST", self.cluster.leases, {**lease(), "spec": spec})
+        for when in ("yesterday", "2026-08-01T00:00:00Z", "2026-08-01T00:00:00.123Z"):
+            self.refused(post(renewTime=when), 400, "BadRequest", "renewTime")
+        self.refused(post(leaseDurationSeconds=0), 422, "Invalid", 'Lease.coordination.k8s.io "rb-run" is invalid', "must be greater than 0")
+        self.assertEqual(post(renewTime="2026-08-01T00:00:00.123456Z").status, 201)
 
     def test_what_it_owns_goes_with_it(self):
         owner = self.cluster.ask("POST", self.cluster.leases, lease()).json
@@ -285,7 +312,7 @@ class Life(Front):
         events = self.cluster.ask("GET", "/api/v1/namespaces/rb/events?fieldSelector=involvedObject.name%3Drb-1").json["items"]
         self.assertLessEqual({"TriggeredScaleUp", "Scheduled", "Pulled", "Started"}, {e["reason"] for e in events})
         uid = p["metadata"]["uid"]
-        self.refused(self.delete(preconditions={"uid": "00000000-0000-4000-a000-000000000000"}), 409, "Conflict", "Precondition failed")
+        self.refused(self.delete(preconditions={"uid": "00000000-0000-4000-a000-000000000000"}), 409, "Conflict", "the UID in the precondition")
         marked = self.delete(preconditions={"uid": uid}, propagationPolicy="Background").json
         self.assertIn("deletionTimestamp", marked["metadata"])
         p = self.cluster.wait("rb-1", ended)

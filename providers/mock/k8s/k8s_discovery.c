@@ -29,6 +29,14 @@ static bool is_served(const struct rb_k8s_call *call, const struct resource *r)
     return call->k->config->queue || strcmp(r->group, "kueue.x-k8s.io") != 0;
 }
 
+bool rb_k8s_serves(const struct rb_mock_k8s *k, const char *group)
+{
+    for (size_t i = 0; i < N_RESOURCES; i++)
+        if (strcmp(resources[i].group, group) == 0)
+            return k->config->queue || strcmp(group, "kueue.x-k8s.io") != 0;
+    return false;
+}
+
 bool rb_k8s_version_get(struct rb_k8s_call *call)
 {
     const int minor = call->k->config->minor;

@@ -48,6 +48,8 @@ bool rb_k8s_pods_list(struct rb_k8s_call *call)
                                      .n = call->k->n_pods,
                                      .shows = is_there,
                                      .label = rb_k8s_pod_label,
+                                     .fields = "metadata.name spec.nodeName spec.restartPolicy status.phase "
+                                               "status.podIP",
                                      .field = rb_k8s_pod_field,
                                      .at = pod_at,
                                      .write = write_at};
@@ -173,10 +175,7 @@ static bool delete_pod(struct rb_k8s_call *call, const struct rb_node *options, 
     call->refusal.kind = "pods";
     call->refusal.name = p->name;
     if (d.uid && strcmp(d.uid, p->uid) != 0)
-        return rb_k8s_refuse(call, 409, "Conflict",
-                             "Operation cannot be fulfilled on pods \"%s\": Precondition failed: UID in precondition: "
-                             "%.60s, UID in object meta: %s",
-                             p->name, d.uid, p->uid);
+        return rb_k8s_other_uid(call, "Pod", p->name, d.uid, p->uid);
     if (dry_run)
         return true;
     if (is_eviction)
