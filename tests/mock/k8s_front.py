@@ -124,7 +124,8 @@ class Requests(Front):
         for path in ("/apis/kueue.x-k8s.io/v1beta1", "/apis/kueue.x-k8s.io/v1beta1/namespaces/rb/workloads/w", "/apis/batch/v1/namespaces/rb/jobs"):
             answer = ask("GET", path)
             self.assertEqual((answer.status, answer.json, answer.text), (404, None, "404 page not found\n"))
-        self.refused(ask("PATCH", self.cluster.pods + "/rb-1", {}), 405, "MethodNotAllowed")
+        self.refused(ask("PATCH", self.cluster.pods + "/rb-1", {}), 403, "Forbidden", "cannot patch")
+        self.refused(ask("PATCH", self.cluster.pods, {}), 405, "MethodNotAllowed")
         self.refused(ask("GET", self.cluster.pods + "?nonsense=1"), 400, "BadRequest", "nonsense")
         self.refused(ask("GET", self.cluster.pods + "/rb-1"), 404, "NotFound", '"rb-1" not found')
 
@@ -300,6 +301,57 @@ class Leases(Front):
         self.assertEqual(late.status, 201)
         self.gone("rb-late")
         self.assertEqual(self.control("ledger")["instances_left"], 0)
+
+
+class Patches(Front):
+    kubernetes = "granted: [patch pods, patch leases]"
+
+    def patch(self, kind, body, path=None, query=""):
+        return self.cluster.ask("PATCH", (path or self.cluster.pods + "/rb-1") + query, body,
+                                content_type="application/%s+json" % kind)
+
+    def labels(self):
+        return self.cluster.pod("rb-1").json["metadata"]["labels"]
+
+    def test_labels_and_annotations(self):
+        self.created()
+        version = self.cluster.pod("rb-1").json["metadata"]["resourceVersion"]
+        answer = self.patch("merge-patch", {"metadata": {"labels": {"a": "1", "b": "2"}, "annotations": {"note": "long text"}}})
+        self.assertEqual(answer.status, 200, answer.text)
+        self.assertEqual(self.labels(), {"rb.run-id": "R", "a": "1", "b": "2"})
+        self.assertEqual(answer.json["metadata"]["annotations"], {"rb.token": "token-rb-1", "note": "long text"})
+        self.assertNotEqual(answer.json["metadata"]["resourceVersion"], version)
+        self.patch("strategic-merge-patch", {"metadata": {"labels": {"a": None, "b": "3"}}})
+        self.assertEqual(self.labels(), {"rb.run-id": "R", "b": "3"})
+        self.patch("json-patch", [{"op": "test", "path": "/metadata/labels/b", "value": "3"}, {"op": "remove", "path": "/metadata/labels/b"},
+                                  {"op": "add", "path": "/metadata/labels/x~1y", "value": "4"}])
+        self.assertEqual(self.labels(), {"rb.run-id": "R", "x/y": "4"})
+        self.assertEqual(self.cluster.ask("GET", self.cluster.pods + "?labelSelector=x%2Fy%3D4").json["items"][0]["metadata"]["name"], "rb-1")
+        self.patch("merge-patch", {"metadata": {"labels": {"c": "5"}}}, query="?dryRun=All")
+        self.assertNotIn("c", self.labels())
+
+    def test_of_leases(self):
+        path = self.cluster.leases + "/rb-run"
+        self.cluster.ask("POST", self.cluster.leases, lease())
+        self.assertEqual(self.patch("merge-patch", {"metadata": {"annotations": {"a": "b"}}}, path).json["metadata"]["annotations"], {"a": "b"})
+        self.assertEqual(self.cluster.ask("GET", path).json["spec"]["holderIdentity"], "me")
+
+    def test_refusals(self):
+        self.created()
+        before = self.cluster.pod("rb-1").json
+        self.refused(self.patch("json", {}), 415, "UnsupportedMediaType")
+        self.refused(self.patch("merge-patch", {"spec": {"activeDeadlineSeconds": 5}}), 422, "Invalid", "not spec")
+        self.refused(self.patch("merge-patch", {"metadata": {"finalizers": []}}), 422, "Invalid", "not metadata.finalizers")
+        self.refused(self.patch("merge-patch", {"metadata": {"labels": {"a": 1}}}), 400, "BadRequest", "expected a string")
+        self.refused(self.patch("merge-patch", {"metadata": {"labels": {"a": "x" * 64}}}), 422, "Invalid", "a valid label")
+        for op in ({"op": "replace", "path": "/metadata/labels/none", "value": "x"}, {"op": "remove", "path": "/metadata/labels/none"},
+                   {"op": "test", "path": "/metadata/labels/rb.run-id", "value": "S"}, {"op": "add", "path": "/spec/nodeName", "value": "x"},
+                   {"op": "add", "path": "/metadata/labels", "value": "x"}):
+            self.refused(self.patch("json-patch", [op]), 422, "Invalid")
+        self.refused(self.patch("json-patch", [{"op": "sing", "path": "/metadata/labels/a"}]), 400, "BadRequest")
+        self.refused(self.patch("json-patch", {}), 400, "BadRequest")
+        self.refused(self.patch("merge-patch", {}, self.cluster.pods + "/none"), 404, "NotFound")
+        self.assertEqual(self.cluster.pod("rb-1").json["metadata"]["labels"], before["metadata"]["labels"])
 
 
 class Life(Front):

@@ -210,6 +210,13 @@ class Cluster:
                 [os.path.join(self.programs, "bin", program), *options], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 env=dict(os.environ, PATH=os.path.join(self.programs, "bin") + ":" + os.environ["PATH"]))
 
+    def restart(self, program, pause_s):
+        child = self.children.pop(program)
+        child.kill()
+        child.wait()
+        time.sleep(pause_s)
+        self.start(program, *child.args[1:])
+
     def wait(self, what, holds, seconds=90):
         end = time.monotonic() + seconds
         while not holds():

@@ -33,7 +33,7 @@ scheduler: {%(scheduler)s}
 trial: {gpus: {min: %(gpus)d, max: %(gpus)d}, max_nodes: 2, timeout: 60s}
 setup: "touch set-up"
 run: "test -e set-up || exit 9; test ${#SECRET_WORD} = 13 || exit 8; epoch=$(cat $RB_RESUME_FROM/epoch 2>/dev/null || echo 0); while [ $epoch -lt $RB_RESOURCE_END ]; do epoch=$((epoch + 1)); \\
-  sleep %(epoch_s)g; echo $epoch >$RB_CHECKPOINT_DIR/epoch; echo epoch=$epoch val_acc=0.$RB_TRIAL_ID$epoch; \\
+  %(extra)ssleep %(epoch_s)g; echo $epoch >$RB_CHECKPOINT_DIR/epoch; echo epoch=$epoch val_acc=0.$RB_TRIAL_ID$epoch; \\
   if [ -e $RB_PREEMPT_FILE ]; then exit 75; fi; done"
 checkpoint: {dir: ckpt}
 secrets: [SECRET_WORD]
@@ -63,10 +63,10 @@ class Kube(unittest.TestCase):
         self.addCleanup(temporary.cleanup)
         self.folder = temporary.name
 
-    def prepare(self, scheduler="type: random, num_trials: 4, max_resource: 3", gpus=1, epoch_s=0.5, kubernetes="grace: 20s", image=None, **env):
+    def prepare(self, scheduler="type: random, num_trials: 4, max_resource: 3", gpus=1, epoch_s=0.5, kubernetes="grace: 20s", image=None, extra="", **env):
         run = RealRun(BIN, self.folder, KUBECONFIG=self.cluster.kubeconfig, SECRET_WORD="marked-secret", **env)
         run.write("prices.csv", PRICES)
-        run.write("work/job.yaml", JOB % {"scheduler": scheduler, "gpus": gpus, "epoch_s": epoch_s, "kubernetes": kubernetes,
+        run.write("work/job.yaml", JOB % {"scheduler": scheduler, "gpus": gpus, "epoch_s": epoch_s, "kubernetes": kubernetes, "extra": extra,
                                           "image": image or self.cluster.image.name})
         run.write("profile.yaml", profile("real", epoch_s + 0.3, ONE_GPU, "{gpus: 2, nodes: 1, speedup: 1.8}", "{gpus: 4, nodes: 2, speedup: 3.0}"))
         run.make_plan("work/job.yaml")
@@ -144,10 +144,13 @@ class Kube(unittest.TestCase):
         self.assertEqual(len(self.epochs()), 16, "trained twice")
 
     def test_a_deleted_pod(self):
-        run = self.prepare(epoch_s=1, scheduler="type: random, num_trials: 2, max_resource: 6")
+        """Its trials have checkpoints of 50 MB, which are fetched while it ends, and sent to the next one."""
+        blob = "if [ $epoch = 1 ]; then head -c 50000000 /dev/urandom >$RB_CHECKPOINT_DIR/blob; (cd $RB_CHECKPOINT_DIR; sha256sum blob >sum); " \
+               "else (cd $RB_CHECKPOINT_DIR; sha256sum -c --status sum) || exit 7; fi; "
+        run = self.prepare(epoch_s=1, scheduler="type: random, num_trials: 2, max_resource: 6", kubernetes="grace: 60s", extra=blob)
         process = self.background(run)
         self.until("two epochs", lambda: "epoch=2 " in self.logs())
-        self.cluster.kubectl("delete", self.objects("pods")[0]["kind"], self.objects("pods")[0]["metadata"]["name"], "--wait=false")
+        self.cluster.kubectl("delete", "pod", self.objects("pods")[0]["metadata"]["name"], "--wait=false")
         report = self.finish(process)
         self.nothing_left(report)
         self.assertEqual(len(report["nodes"]), 2)
@@ -193,6 +196,29 @@ class Kube(unittest.TestCase):
         self.until("an end of its own", lambda: self.objects("pods")[0]["status"]["phase"] in ("Succeeded", "Failed"))
         self.assertEqual(self.objects("pods")[0]["metadata"]["uid"], pod["metadata"]["uid"])
         run.say("rbrun", "gc", "--yes", "--older-than", "0s", "--state-dir", "state")
+        self.nothing_left()
+
+    def test_the_api_server_restarts(self):
+        run = self.prepare(epoch_s=1, scheduler="type: random, num_trials: 2, max_resource: 20")
+        process = self.background(run)
+        self.until("two epochs", lambda: "epoch=2 " in self.logs())
+        self.cluster.restart("kube-apiserver", 5)
+        self.nothing_left(self.finish(process))
+        self.assertEqual(len(self.epochs()), 40, "trained twice, or its output lost")
+
+    def test_the_kubelet_is_silent_for_a_while(self):
+        run = self.prepare(epoch_s=1, scheduler="type: random, num_trials: 2, max_resource: 30")
+        process = self.background(run)
+        self.until("two epochs", lambda: "epoch=2 " in self.logs())
+        self.cluster.children["kubelet"].send_signal(signal.SIGSTOP)
+        time.sleep(15)
+        self.cluster.children["kubelet"].send_signal(signal.SIGCONT)
+        self.nothing_left(self.finish(process))
+        self.assertEqual(len(self.epochs()), 60, "trained twice, or its output lost")
+
+    def test_a_queue_without_kueue(self):
+        run = self.prepare(kubernetes="queue: team")
+        self.assertIn("no Kueue holds pods", run.say("rbrun", "plan.json", "--state-dir", "state", expect=2).stderr)
         self.nothing_left()
 
     def test_no_room(self):

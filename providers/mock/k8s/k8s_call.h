@@ -39,7 +39,7 @@ rb_k8s_method_fn rb_k8s_pod_create, rb_k8s_pod_get, rb_k8s_pods_list, rb_k8s_pod
     rb_k8s_leases_list, rb_k8s_lease_update, rb_k8s_lease_delete, rb_k8s_quotas_list, rb_k8s_limits_list,
     rb_k8s_machines_list, rb_k8s_namespaces_list, rb_k8s_namespace_get, rb_k8s_review_create, rb_k8s_version_get,
     rb_k8s_groups_list, rb_k8s_core_get, rb_k8s_resources_list, rb_k8s_queues_list, rb_k8s_queue_get,
-    rb_k8s_workload_get, rb_k8s_workload_delete;
+    rb_k8s_workload_get, rb_k8s_workload_delete, rb_k8s_pod_patch, rb_k8s_lease_patch;
 
 const char *rb_k8s_group_of(const struct rb_k8s_call *call);                // of the path; "": the core's
 const char *rb_k8s_with_group(struct rb_k8s_call *call, const char *kind);  // "leases.coordination.k8s.io", "pods"
@@ -70,6 +70,11 @@ bool rb_k8s_read_dry_run(struct rb_k8s_call *call, bool *out);
 void rb_k8s_warn(struct rb_k8s_call *call, const char *text);
 // May the token do this? "create", "pods/exec".
 bool rb_k8s_may(const struct rb_mock_k8s *k, const char *verb, const char *resource);
+
+// Labels and annotations as the body's patch makes them, as metadata in *out, a new document; the caller finishes it, also
+// where it was refused. kind: "Pod".
+bool rb_k8s_patch(struct rb_k8s_call *call, const char *kind, const struct rb_node *labels,
+                  const struct rb_node *annotations, struct rb_doc *out, bool *out_dry_run);
 
 // --- lists ---
 

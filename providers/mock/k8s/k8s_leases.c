@@ -16,6 +16,7 @@ static void take_over(struct rb_k8s_call *call, struct rb_k8s_lease *l, struct r
 {
     const struct rb_node *meta = rb_node_member(doc->root, "metadata");
     rb_doc_finish(&l->doc);
+    rb_doc_finish(&l->patched);
     l->doc = *doc;
     *doc = (struct rb_doc){0};
     l->labels = rb_node_member(meta, "labels");
@@ -110,6 +111,26 @@ bool rb_k8s_lease_update(struct rb_k8s_call *call)
                              l->name);
     take_over(call, l, &doc);
     rb_k8s_write_lease(l, call->k, &call->json);
+    return true;
+}
+
+bool rb_k8s_lease_patch(struct rb_k8s_call *call)
+{
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
+    bool dry_run;
+    struct rb_k8s_lease *l = need_lease(call);
+    if (!l || !rb_k8s_patch(call, "Lease", l->labels, l->annotations, &doc, &dry_run))
+        return false;
+    struct rb_k8s_lease shown = *l, *patched = dry_run ? &shown : l;
+    patched->labels = rb_node_member(doc.root, "labels");
+    patched->annotations = rb_node_member(doc.root, "annotations");
+    if (!dry_run) {
+        rb_doc_finish(&l->patched);
+        l->patched = doc;
+        doc = (struct rb_doc){0};
+        l->version = ++call->k->version;
+    }
+    rb_k8s_write_lease(patched, call->k, &call->json);
     return true;
 }
 

@@ -139,6 +139,28 @@ bool rb_k8s_pod_create(struct rb_k8s_call *call)
     return true;
 }
 
+// --- patch ---
+
+bool rb_k8s_pod_patch(struct rb_k8s_call *call)
+{
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
+    bool dry_run;
+    struct rb_k8s_pod *p = need_pod(call);
+    if (!p || !rb_k8s_patch(call, "Pod", p->labels, p->annotations, &doc, &dry_run))
+        return false;
+    struct rb_k8s_pod shown = *p, *patched = dry_run ? &shown : p;
+    patched->labels = rb_node_member(doc.root, "labels");
+    patched->annotations = rb_node_member(doc.root, "annotations");
+    if (!dry_run) {
+        rb_doc_finish(&p->patched);
+        p->patched = doc;
+        doc = (struct rb_doc){0};
+        rb_k8s_changed(call->k, p, "MODIFIED", call->now_us);
+    }
+    rb_k8s_write_pod(patched, call->k, &call->json);
+    return true;
+}
+
 // --- delete ---
 
 struct deletion {

@@ -35,6 +35,7 @@ static const struct route {
     {"GET", SPACE "/pods", "pods.list", "list", "pods", rb_k8s_pods_list},
     {"WATCH", SPACE "/pods", "pods.watch", "watch", "pods", rb_k8s_pods_watch},
     {"GET", SPACE "/pods/{name}", "pods.get", "get", "pods", rb_k8s_pod_get},
+    {"PATCH", SPACE "/pods/{name}", "pods.patch", "patch", "pods", rb_k8s_pod_patch},
     {"DELETE", SPACE "/pods/{name}", "pods.delete", "delete", "pods", rb_k8s_pod_delete},
     {"GET", SPACE "/pods/{name}/exec", "pods.exec", "get", "pods/exec", rb_k8s_pod_exec},
     {"POST", SPACE "/pods/{name}/exec", "pods.exec", "create", "pods/exec", rb_k8s_pod_exec},
@@ -47,6 +48,7 @@ static const struct route {
     {"GET", LEASES, "leases.list", "list", "leases", rb_k8s_leases_list},
     {"GET", LEASES "/{name}", "leases.get", "get", "leases", rb_k8s_lease_get},
     {"PUT", LEASES "/{name}", "leases.update", "update", "leases", rb_k8s_lease_update},
+    {"PATCH", LEASES "/{name}", "leases.patch", "patch", "leases", rb_k8s_lease_patch},
     {"DELETE", LEASES "/{name}", "leases.delete", "delete", "leases", rb_k8s_lease_delete},
     {"POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", "selfsubjectaccessreviews.create", NULL, NULL,
      rb_k8s_review_create},
@@ -77,10 +79,14 @@ void rb_mock_k8s_destroy(struct rb_mock_k8s *k)
 {
     if (!k)
         return;
-    for (int i = 0; i < k->n_pods; i++)
+    for (int i = 0; i < k->n_pods; i++) {
         rb_doc_finish(&k->pods[i]->doc);
-    for (int i = 0; i < k->n_leases; i++)
+        rb_doc_finish(&k->pods[i]->patched);
+    }
+    for (int i = 0; i < k->n_leases; i++) {
         rb_doc_finish(&k->leases[i]->doc);
+        rb_doc_finish(&k->leases[i]->patched);
+    }
     for (int i = 0; i < k->n_changes; i++)
         free(k->changes[i].object);
     rb_arena_finish(&k->arena);
