@@ -17,8 +17,10 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "cli"))
 sys.path.insert(0, os.path.join(HERE, "..", "clients"))
+import same_answers  # noqa: E402
 from cluster import TOKEN, Cluster, enclosed, missing  # noqa: E402
 from kubernetes_model import Model  # noqa: E402
+from rbmock import RbMock  # noqa: E402
 from real_run import ONE_GPU, RealRun, profile  # noqa: E402
 
 SKIP = 77
@@ -279,6 +281,13 @@ class Kube(unittest.TestCase):
         for path in ("/api", "/apis", "/api/v1", "/apis/coordination.k8s.io/v1"):
             model.check(json.loads(self.cluster.kubectl("get", "--raw", path)))
         self.assertEqual(sorted(set(model.problems)), [])
+
+    def test_rbmock_answers_alike(self):
+        with RbMock(os.path.join(BIN, "rbmock"), "--k8s", "0", "--key", "id:secret", more='kubernetes: {version: "1.20", pod_security: privileged}\n') as cloud:
+            real = same_answers.Side("127.0.0.1:6443", TOKEN, same_answers.tls(self.cluster.dir))
+            mock = same_answers.Side(cloud.k8s.split("//")[1], "secret")
+            found = same_answers.differences(real, mock, self.cluster.image.name, lambda holds: self.until("both pods run", holds))
+        self.assertEqual(found, [], "\n".join(found))
 
 
 if __name__ == "__main__":
