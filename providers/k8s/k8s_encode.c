@@ -213,7 +213,7 @@ static void micro_time(int64_t us, char out[static 64])
     snprintf(out, 64, "%.*s.%06" PRId64 "Z", (int)strcspn(whole, "Z"), whole, us % RB_US_PER_S);
 }
 
-void rb_kube_write_anchor(const char *name, const char *run_id, const char *owner, const char *resource_version,
+void rb_kube_write_anchor(const char *name, const char *run_id, const char *owner, const struct rb_kube_version *renewed,
                           int64_t now_us, int64_t until_us, struct rb_buf *out)
 {
     char run_label[64], owner_label[64], now[64];
@@ -225,10 +225,10 @@ void rb_kube_write_anchor(const char *name, const char *run_id, const char *owne
     rb_json_init(&j, out, false);
     rb_json_put(
         &j,
-        "{apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: {name: %s, resourceVersion: %s, labels: "
+        "{apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: {name: %s, uid: %s, resourceVersion: %s, labels: "
         "{'rb.run-id': %s, 'rb.owner': %s}, annotations: {'rb.run-id': %s, 'rb.owner': %s}}, spec: "
         "{holderIdentity: %s, leaseDurationSeconds: %jd, renewTime: %s}}",
-        name, resource_version, run_label, owner_label, run_id, owner, owner, left_s > 1 ? left_s : INT64_C(1), now);
+        name, renewed ? renewed->uid : NULL, renewed ? renewed->resource_version : NULL, run_label, owner_label, run_id, owner, owner, left_s > 1 ? left_s : INT64_C(1), now);
 }
 
 void rb_kube_write_deletion(const char *uid, struct rb_buf *out)

@@ -34,8 +34,10 @@ struct rb_kube_anchor { const char *name, *uid; };
 // The script of PID 1 is the launch's user data.
 void rb_kube_write_pod(const struct rb_launch *launch, int member, const struct rb_kube_shape *shape,
                       const struct rb_kubernetes_spec *spec, const struct rb_kube_anchor *anchor, struct rb_buf *out);
-// A lease from `now` until the launch's or the renewal's `until`, both instants. resource_version NULL: a new one.
-void rb_kube_write_anchor(const char *name, const char *run_id, const char *owner, const char *resource_version,
+// A lease from `now` until the launch's or the renewal's `until`, both instants. The uid and version are those of the one
+// that is renewed, NULL: a new one. A renewal without the uid would make a lease where it has been deleted meanwhile.
+struct rb_kube_version { const char *uid, *resource_version; };
+void rb_kube_write_anchor(const char *name, const char *run_id, const char *owner, const struct rb_kube_version *renewed,
                          int64_t now_us, int64_t until_us, struct rb_buf *out);
 void rb_kube_write_deletion(const char *uid, struct rb_buf *out); // of this object, and of none that has its name now
 // "May I?": a SelfSubjectAccessReview.

@@ -46,10 +46,18 @@ static const char *advice(enum rb_err_number number)
                                             : "";
 }
 
+// What Go's server says of a path that nothing serves, such as one of an API group that is not installed. Another 404 may
+// be a proxy's, and proves no absence.
+static const char unserved[] = "404 page not found\n";
+
 enum rb_api_reaction rb_kube_judge(long status, const char *body, size_t n, struct rb_err *err)
 {
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     char message[420], reason[64];
+    if (status == 404 && n == sizeof unserved - 1 && memcmp(body, unserved, n) == 0) {
+        rb_err_set(err, RB_E_CLOUD_NOT_FOUND, "NotFound: this cluster does not have that part of the API");
+        return RB_API_FAIL;
+    }
     if (!rb_doc_parse_json(&doc, "answer", body, n, NULL) ||
         strcmp(rb_node_member_text(doc.root, "kind"), "Status") != 0) {
         if (status != 401)

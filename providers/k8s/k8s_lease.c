@@ -56,7 +56,8 @@ static void put_lease(struct renewal *r)
     const struct rb_kube_lease *l = &r->lease;
     const int64_t clock_us = rb_api_clock_us(r->k->api);
     struct rb_api_call call = rb_api_call_new("leases.update", RB_KUBE_WRITE_TRIES, r, rb_kube_decode_any, lease_put);
-    rb_kube_write_anchor(l->name, l->run_id, l->owner ? l->owner : "", l->resource_version,
+    rb_kube_write_anchor(l->name, l->run_id, l->owner ? l->owner : "",
+                         &(struct rb_kube_version){l->uid, l->resource_version},
                          clock_us >= 0 ? clock_us : r->k->loop->unix_us(r->k->loop->ctx), r->until_us, &call.body);
     rb_percent_put(&call.target, RB_KUBE_LEASES "/%s", r->k->config.namespace, l->name);
     rb_kube_send(r->k, "PUT", &call);

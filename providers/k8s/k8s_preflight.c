@@ -33,7 +33,7 @@ struct preflight {
     int right;
     bool allowed;
     struct rb_buf missing, body;
-    struct rb_err dropped;
+    struct rb_err dropped; // the cluster takes such a pod, and would not do all that was asked for
     rb_preflight_fn *fn;
     void *arg;
 };
@@ -46,10 +46,11 @@ static void destroy(void *arg)
     rb_api_state_free(p);
 }
 
+// No image is named: whether it is there is known where it is pulled, and nowhere else.
 static void end(void *arg, const struct rb_err *err)
 {
     struct preflight *p = arg;
-    p->fn(p->arg, err, err ? NULL : p->what.image_id);
+    p->fn(p->arg, err, NULL);
     destroy(p);
 }
 
@@ -63,6 +64,16 @@ static struct rb_api_call new_call(const char *name, struct preflight *p, rb_api
 
 // --- the pod
 
+// Without Kueue, or where it does not manage the namespace, pods would ignore their queue.
+static bool is_held_back(const struct rb_node *pod)
+{
+    const struct rb_node *gates = rb_node_member(rb_node_member(pod, "spec"), "schedulingGates");
+    for (const struct rb_node *g = rb_node_first(gates); g; g = g->next)
+        if (strcmp(rb_node_member_text(g, "name"), "kueue.x-k8s.io/admission") == 0)
+            return true;
+    return false;
+}
+
 static bool decode_dry_run(void *arg, const char *body, size_t n, struct rb_err *err)
 {
     struct preflight *p = arg;
@@ -71,7 +82,11 @@ static bool decode_dry_run(void *arg, const char *body, size_t n, struct rb_err 
     if (!rb_doc_parse_json(&doc, "answer", body, n, err))
         return false;
     rb_kube_pod_name(p->what.token, 0, name);
-    rb_kube_check_stored(&p->body, doc.root, name, &p->dropped);
+    if (rb_kube_check_stored(&p->body, doc.root, name, &p->dropped) && p->k->spec.queue && !is_held_back(doc.root))
+        rb_err_set(&p->dropped, RB_E_K8S_LAUNCH,
+                   "k8s/%s: no Kueue holds pods of namespace %s back, so that queue %s would mean nothing; remove "
+                   "resources.kubernetes.queue, or ask who runs the cluster",
+                   p->k->region, p->k->config.namespace, p->k->spec.queue);
     return true;
 }
 

@@ -51,9 +51,9 @@ def free_port():
 class RbMock:
     """with RbMock(path of the program) as cloud: cloud.ec2, cloud.gcp, cloud.account, cloud.keys (of EC2, as boto3 calls them)"""
 
-    def __init__(self, program, *options):
-        """options: further words for rbmock. Among them --key: nothing is written for cloud.account."""
-        self.program, self.options = program, options
+    def __init__(self, program, *options, more=""):
+        """options: further words for rbmock. Among them --key: nothing is written for cloud.account. more: of the cloud file."""
+        self.program, self.options, self.more = program, options, more
 
     def __enter__(self):
         self.folder = tempfile.TemporaryDirectory(prefix="rbmock-clients-")
@@ -61,14 +61,14 @@ class RbMock:
         with open(path("prices.csv"), "w", encoding="utf-8") as f:
             f.write(PRICES)
         with open(path("cloud.yaml"), "w", encoding="utf-8") as f:
-            f.write(CLOUD % free_port())
+            f.write(CLOUD % free_port() + self.more)
         self.account = path("account.json")
         self.process = subprocess.Popen(
             [self.program, "--cloud", path("cloud.yaml"), *(() if "--key" in self.options else ("--credentials-out", self.account)),
              *self.options],
             stdout=subprocess.PIPE, text=True)
         words = dict(word.split("=", 1) for word in self.process.stdout.readline().split()[1:])
-        self.ec2, self.gcp = words["ec2"], words["gcp"]
+        self.ec2, self.gcp, self.k8s = words["ec2"], words["gcp"], words.get("k8s")
         self.exports = read_exports(self.process.stdout)
         self.kubeconfig = self.exports.get("KUBECONFIG")
         self.keys = {name.lower(): value for name, value in customer(self.exports).items() if "KEY" in name}

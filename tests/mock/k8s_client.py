@@ -18,7 +18,7 @@ class Answer:
         self.status, self.headers, self.text = response.status, response.headers, response.read().decode()
         self.warnings = self.headers.get_all("Warning") or []
         is_json = self.headers.get("Content-Type", "").startswith("application/json")
-        self.json = json.loads(self.text) if is_json and self.text else None
+        self.json = json.loads(self.text) if is_json and self.text and "\n" not in self.text.rstrip() else None  # lines: a watch
 
 
 class Cluster:
@@ -29,11 +29,11 @@ class Cluster:
         self.pods = "/api/v1/namespaces/%s/pods" % space
         self.leases = "/apis/coordination.k8s.io/v1/namespaces/%s/leases" % space
 
-    def ask(self, method, path, body=None, token=None):
+    def ask(self, method, path, body=None, token=None, content_type="application/json"):
         connection = http.client.HTTPConnection(self.host, timeout=20)
         headers = {"Authorization": "Bearer " + (token or self.token)}
         if body is not None:
-            headers["Content-Type"] = "application/json"
+            headers["Content-Type"] = content_type
         connection.request(method, path, None if body is None else json.dumps(body), headers)
         answer = Answer(connection.getresponse())
         connection.close()

@@ -121,8 +121,11 @@ class Requests(Front):
         self.refused(ask("GET", self.cluster.pods, token="wrong"), 401, "Unauthorized")
         self.refused(ask("GET", "/api/v1/namespaces/other/pods"), 403, "Forbidden", 'cannot list resource "pods"', 'namespace "other"')
         self.refused(ask("GET", "/api/v1/nodes"), 403, "Forbidden", "at the cluster scope")
-        self.refused(ask("GET", "/apis/kueue.x-k8s.io/v1beta1"), 404, "NotFound")
-        self.refused(ask("PATCH", self.cluster.pods + "/rb-1", {}), 405, "MethodNotAllowed")
+        for path in ("/apis/kueue.x-k8s.io/v1beta1", "/apis/kueue.x-k8s.io/v1beta1/namespaces/rb/workloads/w", "/apis/batch/v1/namespaces/rb/jobs"):
+            answer = ask("GET", path)
+            self.assertEqual((answer.status, answer.json, answer.text), (404, None, "404 page not found\n"))
+        self.refused(ask("PATCH", self.cluster.pods + "/rb-1", {}), 403, "Forbidden", "cannot patch")
+        self.refused(ask("PATCH", self.cluster.pods, {}), 405, "MethodNotAllowed")
         self.refused(ask("GET", self.cluster.pods + "?nonsense=1"), 400, "BadRequest", "nonsense")
         self.refused(ask("GET", self.cluster.pods + "/rb-1"), 404, "NotFound", '"rb-1" not found')
 
@@ -173,11 +176,17 @@ class Requests(Front):
                 (lambda b: b["spec"]["containers"][0]["resources"]["requests"].update({"nvidia.com/gpu": "2"}), "limit of 1")):
             answer = self.refused(self.create(change(fn)), 422, "Invalid", word)
             self.assertTrue(answer.json["details"]["causes"][0]["field"])
+        for fn, reason in ((lambda b: b["spec"]["containers"].clear(), "Required"), (lambda b: b["spec"].update(restartPolicy="No"), "NotSupported"),
+                           (lambda b: b["spec"]["volumes"].clear(), "NotFound"), (lambda b: b["spec"].update(activeDeadlineSeconds=0), "Invalid")):
+            cause = self.create(change(fn)).json["details"]["causes"][0]
+            self.assertEqual(cause["reason"], "FieldValue" + reason)
         self.refused(self.create(change(lambda b: b["spec"].update(activeDeadlineSeconds="5"))), 400, "BadRequest", "a whole number")
         self.refused(self.create(change(lambda b: b.update(kind="Job"))), 400, "BadRequest")
 
     def test_a_copy_of_an_object_is_no_new_object(self):
-        self.refused(self.create(self.created("rb-2")), 400, "BadRequest", "resourceVersion")
+        answer = self.create(self.created("rb-2"))
+        self.assertEqual((answer.status, answer.json.get("reason")), (500, None))
+        self.assertIn("resourceVersion should not be set", answer.json["message"])
 
     def test_unknown_fields(self):
         body = pod()
@@ -226,6 +235,7 @@ class Requests(Front):
         self.assertEqual(page, ["rb-4"])
         self.assertNotIn("continue", meta)
         self.refused(self.cluster.ask("GET", self.cluster.pods + "?limit=2&continue=mine"), 400, "BadRequest")
+        self.refused(self.cluster.ask("GET", self.cluster.pods + "?fieldSelector=spec.image%3Dx"), 400, "BadRequest", "field label not supported: spec.image")
 
     def test_watches(self):
         before = self.cluster.ask("GET", self.cluster.pods).json["metadata"]["resourceVersion"]
@@ -262,6 +272,24 @@ class Leases(Front):
         self.assertEqual(self.cluster.ask("GET", path).json["spec"]["renewTime"], "2026-08-01T00:00:00.000000Z")
         items = self.cluster.ask("GET", self.cluster.leases + "?labelSelector=rb.owner%3Dme").json["items"]
         self.assertEqual(items, [], "an update replaces the labels")
+        answer = self.refused(self.cluster.ask("DELETE", self.cluster.leases + "/none"), 404, "NotFound", 'leases.coordination.k8s.io "none" not found')
+        self.assertEqual(answer.json["details"], {"name": "none", "group": "coordination.k8s.io", "kind": "leases"})
+
+    def test_an_update_makes_what_is_not_there(self):
+        """Unless it says which one it means: as seen on a server of 1.20."""
+        put = lambda **meta: self.cluster.ask("PUT", self.cluster.leases + "/rb-run", lease(**meta))  # noqa: E731
+        answer = self.refused(put(resourceVersion="7", uid="00000000-0000-4000-a000-000000000000"), 409, "Conflict", "Precondition failed: UID in precondition")
+        self.assertEqual(answer.json["details"]["group"], "coordination.k8s.io")
+        self.assertEqual(put(resourceVersion="7").status, 201)
+        self.refused(put(uid="00000000-0000-4000-a000-000000000000"), 409, "Conflict", "Precondition failed: UID in precondition")
+
+    def test_times_have_six_decimals(self):
+        def post(**spec):
+            return self.cluster.ask("POST", self.cluster.leases, {**lease(), "spec": spec})
+        for when in ("yesterday", "2026-08-01T00:00:00Z", "2026-08-01T00:00:00.123Z"):
+            self.refused(post(renewTime=when), 400, "BadRequest", "renewTime")
+        self.refused(post(leaseDurationSeconds=0), 422, "Invalid", 'Lease.coordination.k8s.io "rb-run" is invalid', "must be greater than 0")
+        self.assertEqual(post(renewTime="2026-08-01T00:00:00.123456Z").status, 201)
 
     def test_what_it_owns_goes_with_it(self):
         owner = self.cluster.ask("POST", self.cluster.leases, lease()).json
@@ -275,6 +303,57 @@ class Leases(Front):
         self.assertEqual(self.control("ledger")["instances_left"], 0)
 
 
+class Patches(Front):
+    kubernetes = "granted: [patch pods, patch leases]"
+
+    def patch(self, kind, body, path=None, query=""):
+        return self.cluster.ask("PATCH", (path or self.cluster.pods + "/rb-1") + query, body,
+                                content_type="application/%s+json" % kind)
+
+    def labels(self):
+        return self.cluster.pod("rb-1").json["metadata"]["labels"]
+
+    def test_labels_and_annotations(self):
+        self.created()
+        version = self.cluster.pod("rb-1").json["metadata"]["resourceVersion"]
+        answer = self.patch("merge-patch", {"metadata": {"labels": {"a": "1", "b": "2"}, "annotations": {"note": "long text"}}})
+        self.assertEqual(answer.status, 200, answer.text)
+        self.assertEqual(self.labels(), {"rb.run-id": "R", "a": "1", "b": "2"})
+        self.assertEqual(answer.json["metadata"]["annotations"], {"rb.token": "token-rb-1", "note": "long text"})
+        self.assertNotEqual(answer.json["metadata"]["resourceVersion"], version)
+        self.patch("strategic-merge-patch", {"metadata": {"labels": {"a": None, "b": "3"}}})
+        self.assertEqual(self.labels(), {"rb.run-id": "R", "b": "3"})
+        self.patch("json-patch", [{"op": "test", "path": "/metadata/labels/b", "value": "3"}, {"op": "remove", "path": "/metadata/labels/b"},
+                                  {"op": "add", "path": "/metadata/labels/x~1y", "value": "4"}])
+        self.assertEqual(self.labels(), {"rb.run-id": "R", "x/y": "4"})
+        self.assertEqual(self.cluster.ask("GET", self.cluster.pods + "?labelSelector=x%2Fy%3D4").json["items"][0]["metadata"]["name"], "rb-1")
+        self.patch("merge-patch", {"metadata": {"labels": {"c": "5"}}}, query="?dryRun=All")
+        self.assertNotIn("c", self.labels())
+
+    def test_of_leases(self):
+        path = self.cluster.leases + "/rb-run"
+        self.cluster.ask("POST", self.cluster.leases, lease())
+        self.assertEqual(self.patch("merge-patch", {"metadata": {"annotations": {"a": "b"}}}, path).json["metadata"]["annotations"], {"a": "b"})
+        self.assertEqual(self.cluster.ask("GET", path).json["spec"]["holderIdentity"], "me")
+
+    def test_refusals(self):
+        self.created()
+        before = self.cluster.pod("rb-1").json
+        self.refused(self.patch("json", {}), 415, "UnsupportedMediaType")
+        self.refused(self.patch("merge-patch", {"spec": {"activeDeadlineSeconds": 5}}), 422, "Invalid", "not spec")
+        self.refused(self.patch("merge-patch", {"metadata": {"finalizers": []}}), 422, "Invalid", "not metadata.finalizers")
+        self.refused(self.patch("merge-patch", {"metadata": {"labels": {"a": 1}}}), 400, "BadRequest", "expected a string")
+        self.refused(self.patch("merge-patch", {"metadata": {"labels": {"a": "x" * 64}}}), 422, "Invalid", "a valid label")
+        for op in ({"op": "replace", "path": "/metadata/labels/none", "value": "x"}, {"op": "remove", "path": "/metadata/labels/none"},
+                   {"op": "test", "path": "/metadata/labels/rb.run-id", "value": "S"}, {"op": "add", "path": "/spec/nodeName", "value": "x"},
+                   {"op": "add", "path": "/metadata/labels", "value": "x"}):
+            self.refused(self.patch("json-patch", [op]), 422, "Invalid")
+        self.refused(self.patch("json-patch", [{"op": "sing", "path": "/metadata/labels/a"}]), 400, "BadRequest")
+        self.refused(self.patch("json-patch", {}), 400, "BadRequest")
+        self.refused(self.patch("merge-patch", {}, self.cluster.pods + "/none"), 404, "NotFound")
+        self.assertEqual(self.cluster.pod("rb-1").json["metadata"]["labels"], before["metadata"]["labels"])
+
+
 class Life(Front):
     def test_from_the_request_to_the_bill(self):
         self.assertEqual(self.created()["status"]["phase"], "Pending")
@@ -285,7 +364,7 @@ class Life(Front):
         events = self.cluster.ask("GET", "/api/v1/namespaces/rb/events?fieldSelector=involvedObject.name%3Drb-1").json["items"]
         self.assertLessEqual({"TriggeredScaleUp", "Scheduled", "Pulled", "Started"}, {e["reason"] for e in events})
         uid = p["metadata"]["uid"]
-        self.refused(self.delete(preconditions={"uid": "00000000-0000-4000-a000-000000000000"}), 409, "Conflict", "Precondition failed")
+        self.refused(self.delete(preconditions={"uid": "00000000-0000-4000-a000-000000000000"}), 409, "Conflict", "the UID in the precondition")
         marked = self.delete(preconditions={"uid": uid}, propagationPolicy="Background").json
         self.assertIn("deletionTimestamp", marked["metadata"])
         p = self.cluster.wait("rb-1", ended)

@@ -54,7 +54,7 @@ bool rb_k8s_check_meta(struct rb_k8s_call *call, const struct rb_node *meta, con
     const char *name = rb_node_member_text(meta, "name");
     const struct rb_node *labels = rb_node_member(meta, "labels"), *annotations = rb_node_member(meta, "annotations");
     if (rb_node_member(meta, "resourceVersion"))
-        return rb_k8s_refuse(call, 400, "BadRequest", "resourceVersion should not be set on objects to be created");
+        return rb_k8s_refuse(call, 500, NULL, "resourceVersion should not be set on objects to be created");
     if (rb_node_member(meta, "generateName"))
         return rb_k8s_invalid(call, "metadata.generateName", "this mock cloud makes no names: give metadata.name");
     if (!is_name(name))

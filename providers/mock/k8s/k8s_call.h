@@ -39,13 +39,20 @@ rb_k8s_method_fn rb_k8s_pod_create, rb_k8s_pod_get, rb_k8s_pods_list, rb_k8s_pod
     rb_k8s_leases_list, rb_k8s_lease_update, rb_k8s_lease_delete, rb_k8s_quotas_list, rb_k8s_limits_list,
     rb_k8s_machines_list, rb_k8s_namespaces_list, rb_k8s_namespace_get, rb_k8s_review_create, rb_k8s_version_get,
     rb_k8s_groups_list, rb_k8s_core_get, rb_k8s_resources_list, rb_k8s_queues_list, rb_k8s_queue_get,
-    rb_k8s_workload_get, rb_k8s_workload_delete;
+    rb_k8s_workload_get, rb_k8s_workload_delete, rb_k8s_pod_patch, rb_k8s_lease_patch;
+
+const char *rb_k8s_group_of(const struct rb_k8s_call *call);                // of the path; "": the core's
+const char *rb_k8s_with_group(struct rb_k8s_call *call, const char *kind);  // "leases.coordination.k8s.io", "pods"
+bool rb_k8s_serves(const struct rb_mock_k8s *k, const char *group);         // is that API installed?
 
 // --- refusing; all return false ---
 
+// reason NULL: the server itself failed, and gives none.
 bool rb_k8s_refuse(struct rb_k8s_call *call, int status, const char *reason, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 bool rb_k8s_not_found(struct rb_k8s_call *call, const char *kind, const char *name); // "pods", "rb-1"
+// The object has that uid, and not the one that was wanted.
+bool rb_k8s_other_uid(struct rb_k8s_call *call, const char *kind, const char *name, const char *wanted, const char *uid);
 // 422 for one field of a new object.
 bool rb_k8s_invalid(struct rb_k8s_call *call, const char *field, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
@@ -64,6 +71,11 @@ void rb_k8s_warn(struct rb_k8s_call *call, const char *text);
 // May the token do this? "create", "pods/exec".
 bool rb_k8s_may(const struct rb_mock_k8s *k, const char *verb, const char *resource);
 
+// Labels and annotations as the body's patch makes them, as metadata in *out, a new document; the caller finishes it, also
+// where it was refused. kind: "Pod".
+bool rb_k8s_patch(struct rb_k8s_call *call, const char *kind, const struct rb_node *labels,
+                  const struct rb_node *annotations, struct rb_doc *out, bool *out_dry_run);
+
 // --- lists ---
 
 // A kind that can be listed. Positions rise with the age of an object.
@@ -71,7 +83,8 @@ struct rb_k8s_kind {
     const char *list_kind, *api_version; // "PodList", "v1"
     int n;
     bool (*shows)(struct rb_k8s_call *call, int k); // is it there?
-    rb_k8s_value_fn *label, *field; // of the object at `at`; field NULL: the kind has no field selectors
+    rb_k8s_value_fn *label, *field; // of the object at `at`
+    const char *fields;             // that it can be selected by, with blanks between; NULL: none
     const void *(*at)(const struct rb_k8s_call *call, int k);
     void (*write)(struct rb_k8s_call *call, int k);
 };

@@ -9,14 +9,14 @@ static const struct resource {
 } resources[] = {
     {"", "v1", "namespaces", "Namespace", "namespace", "ns", "get list", false},
     {"", "v1", "nodes", "Node", "node", "no", "list", false},
-    {"", "v1", "pods", "Pod", "pod", "po", "create delete get list watch", true},
+    {"", "v1", "pods", "Pod", "pod", "po", "create delete get list patch watch", true},
     {"", "v1", "pods/exec", "PodExecOptions", "", NULL, "create get", true},
     {"", "v1", "pods/log", "Pod", "", NULL, "get", true},
     {"", "v1", "pods/eviction", "Eviction", "", NULL, "create", true},
     {"", "v1", "events", "Event", "event", "ev", "list", true},
     {"", "v1", "resourcequotas", "ResourceQuota", "resourcequota", "quota", "list", true},
     {"", "v1", "limitranges", "LimitRange", "limitrange", "limits", "list", true},
-    {"coordination.k8s.io", "v1", "leases", "Lease", "lease", NULL, "create delete get list update", true},
+    {"coordination.k8s.io", "v1", "leases", "Lease", "lease", NULL, "create delete get list patch update", true},
     {"authorization.k8s.io", "v1", "selfsubjectaccessreviews", "SelfSubjectAccessReview", "selfsubjectaccessreview",
      NULL, "create", false},
     {"kueue.x-k8s.io", "v1beta1", "localqueues", "LocalQueue", "localqueue", NULL, "get list", true},
@@ -27,6 +27,14 @@ static const struct resource {
 static bool is_served(const struct rb_k8s_call *call, const struct resource *r)
 {
     return call->k->config->queue || strcmp(r->group, "kueue.x-k8s.io") != 0;
+}
+
+bool rb_k8s_serves(const struct rb_mock_k8s *k, const char *group)
+{
+    for (size_t i = 0; i < N_RESOURCES; i++)
+        if (strcmp(resources[i].group, group) == 0)
+            return k->config->queue || strcmp(group, "kueue.x-k8s.io") != 0;
+    return false;
 }
 
 bool rb_k8s_version_get(struct rb_k8s_call *call)

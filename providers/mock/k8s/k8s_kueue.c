@@ -127,7 +127,7 @@ bool rb_k8s_queue_get(struct rb_k8s_call *call)
     if (!rb_k8s_checked(call))
         return false;
     if (strcmp(call->name, call->k->config->queue) != 0)
-        return rb_k8s_not_found(call, "localqueues.kueue.x-k8s.io", call->name);
+        return rb_k8s_not_found(call, "localqueues", call->name);
     write_queue(call, 0);
     return true;
 }
@@ -156,7 +156,7 @@ bool rb_k8s_workload_get(struct rb_k8s_call *call)
         return false;
     const struct rb_k8s_pod *p = find_member(call->k, call->name);
     if (!p)
-        return rb_k8s_not_found(call, "workloads.kueue.x-k8s.io", call->name);
+        return rb_k8s_not_found(call, "workloads", call->name);
     const char *admitted = p->is_gated ? "False" : "True";
     rb_json_put(
         &call->json,
@@ -173,7 +173,7 @@ bool rb_k8s_workload_delete(struct rb_k8s_call *call)
     if (!rb_k8s_checked(call))
         return false;
     if (!find_member(call->k, call->name))
-        return rb_k8s_not_found(call, "workloads.kueue.x-k8s.io", call->name);
+        return rb_k8s_not_found(call, "workloads", call->name);
     for (int i = 0; i < call->k->n_pods; i++) {
         struct rb_k8s_pod *p = call->k->pods[i];
         if (!p->is_managed || p->is_gone || strcmp(group_of(p), call->name) != 0)

@@ -16,6 +16,7 @@ static void take_over(struct rb_k8s_call *call, struct rb_k8s_lease *l, struct r
 {
     const struct rb_node *meta = rb_node_member(doc->root, "metadata");
     rb_doc_finish(&l->doc);
+    rb_doc_finish(&l->patched);
     l->doc = *doc;
     *doc = (struct rb_doc){0};
     l->labels = rb_node_member(meta, "labels");
@@ -24,19 +25,17 @@ static void take_over(struct rb_k8s_call *call, struct rb_k8s_lease *l, struct r
     l->version = ++call->k->version;
 }
 
-bool rb_k8s_lease_create(struct rb_k8s_call *call)
+static bool check_spec(struct rb_k8s_call *call, const struct rb_doc *doc)
 {
-    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
-    bool dry_run;
-    rb_k8s_query(call, "fieldValidation");
-    if (!rb_k8s_read_dry_run(call, &dry_run) || !rb_k8s_checked(call) || !rb_k8s_read_body(call, "Lease", &doc) ||
-        !rb_k8s_check_meta(call, rb_node_member(doc.root, "metadata"), "Lease"))
-        return false;
-    const char *name = rb_node_member_text(rb_node_member(doc.root, "metadata"), "name");
-    call->refusal.kind = "leases";
-    call->refusal.name = rb_arena_strdup(call->arena, name);
-    if (rb_k8s_find_lease(call->k, name))
-        return rb_k8s_refuse(call, 409, "AlreadyExists", "leases.coordination.k8s.io \"%.253s\" already exists", name);
+    const struct rb_node *s = rb_node_member(rb_node_member(doc->root, "spec"), "leaseDurationSeconds");
+    return !s || s->integer > 0 ||
+           rb_k8s_invalid(call, "spec.leaseDurationSeconds", "Invalid value: %lld: must be greater than 0",
+                          (long long)s->integer);
+}
+
+// A new one. doc is taken over.
+static void add_lease(struct rb_k8s_call *call, const char *name, struct rb_doc *doc, bool dry_run)
+{
     struct rb_k8s_lease *l = rb_arena_alloc(&call->k->arena, sizeof *l);
     *l = (struct rb_k8s_lease){.name = rb_arena_strdup(&call->k->arena, name), .created_us = call->now_us};
     rb_k8s_make_uid(call->k, l->uid);
@@ -44,11 +43,27 @@ bool rb_k8s_lease_create(struct rb_k8s_call *call)
         call->k->leases = rb_grow(call->k->leases, call->k->n_leases, sizeof *call->k->leases);
         call->k->leases[call->k->n_leases++] = l;
     }
-    take_over(call, l, &doc);
+    take_over(call, l, doc);
     call->status = 201;
     rb_k8s_write_lease(l, call->k, &call->json);
     if (dry_run)
         rb_doc_finish(&l->doc);
+}
+
+bool rb_k8s_lease_create(struct rb_k8s_call *call)
+{
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
+    bool dry_run;
+    rb_k8s_query(call, "fieldValidation");
+    if (!rb_k8s_read_dry_run(call, &dry_run) || !rb_k8s_checked(call) || !rb_k8s_read_body(call, "Lease", &doc) ||
+        !rb_k8s_check_meta(call, rb_node_member(doc.root, "metadata"), "Lease") || !check_spec(call, &doc))
+        return false;
+    const char *name = rb_node_member_text(rb_node_member(doc.root, "metadata"), "name");
+    call->refusal.kind = "leases";
+    call->refusal.name = rb_arena_strdup(call->arena, name);
+    if (rb_k8s_find_lease(call->k, name))
+        return rb_k8s_refuse(call, 409, "AlreadyExists", "leases.coordination.k8s.io \"%.253s\" already exists", name);
+    add_lease(call, name, &doc, dry_run);
     return true;
 }
 
@@ -60,31 +75,62 @@ bool rb_k8s_lease_get(struct rb_k8s_call *call)
     return l != NULL;
 }
 
-// Compare and swap: the version that was read must be the present one.
+// Compare and swap: the version that was read must be the present one. What is not there is made, whatever its version
+// was, unless a uid says which one is meant.
 bool rb_k8s_lease_update(struct rb_k8s_call *call)
 {
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     rb_k8s_query(call, "fieldValidation");
-    struct rb_k8s_lease *l = NULL;
-    if (!rb_k8s_checked(call) || !rb_k8s_read_body(call, "Lease", &doc) || !(l = need_lease(call)))
+    if (!rb_k8s_checked(call) || !rb_k8s_read_body(call, "Lease", &doc) || !check_spec(call, &doc))
         return false;
+    struct rb_k8s_lease *l = rb_k8s_find_lease(call->k, call->name);
     const struct rb_node *meta = rb_node_member(doc.root, "metadata");
     const char *version = rb_node_member_text(meta, "resourceVersion"), *uid = rb_k8s_text(meta, "uid");
-    if (strcmp(rb_node_member_text(meta, "name"), l->name) != 0)
+    if (strcmp(rb_node_member_text(meta, "name"), call->name) != 0)
         return rb_k8s_refuse(call, 400, "BadRequest",
                              "the name of the object (%.100s) does not match the name on the URL (%s)",
-                             rb_node_member_text(meta, "name"), l->name);
-    if (!*version)
-        return rb_k8s_invalid(call, "metadata.resourceVersion", "Invalid value: 0: must be specified for an update");
+                             rb_node_member_text(meta, "name"), call->name);
     call->refusal.kind = "leases";
-    call->refusal.name = l->name;
-    if (strtoull(version, NULL, 10) != l->version || (uid && strcmp(uid, l->uid) != 0))
+    call->refusal.name = call->name;
+    if (uid && (!l || strcmp(uid, l->uid) != 0))
+        return rb_k8s_refuse(call, 409, "Conflict",
+                             "Operation cannot be fulfilled on leases.coordination.k8s.io \"%s\": StorageError: invalid "
+                             "object, Code: 4, AdditionalErrorMsg: Precondition failed: UID in precondition: %.60s, UID in "
+                             "object meta: %s",
+                             call->name, uid, l ? l->uid : "");
+    if (!l) {
+        add_lease(call, call->name, &doc, false);
+        return true;
+    }
+    if (!*version)
+        return rb_k8s_invalid(call, "metadata.resourceVersion", "Invalid value: 0x0: must be specified for an update");
+    if (strtoull(version, NULL, 10) != l->version)
         return rb_k8s_refuse(call, 409, "Conflict",
                              "Operation cannot be fulfilled on leases.coordination.k8s.io \"%s\": the object has been "
                              "modified; please apply your changes to the latest version and try again",
                              l->name);
     take_over(call, l, &doc);
     rb_k8s_write_lease(l, call->k, &call->json);
+    return true;
+}
+
+bool rb_k8s_lease_patch(struct rb_k8s_call *call)
+{
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
+    bool dry_run;
+    struct rb_k8s_lease *l = need_lease(call);
+    if (!l || !rb_k8s_patch(call, "Lease", l->labels, l->annotations, &doc, &dry_run))
+        return false;
+    struct rb_k8s_lease shown = *l, *patched = dry_run ? &shown : l;
+    patched->labels = rb_node_member(doc.root, "labels");
+    patched->annotations = rb_node_member(doc.root, "annotations");
+    if (!dry_run) {
+        rb_doc_finish(&l->patched);
+        l->patched = doc;
+        doc = (struct rb_doc){0};
+        l->version = ++call->k->version;
+    }
+    rb_k8s_write_lease(patched, call->k, &call->json);
     return true;
 }
 
@@ -104,10 +150,7 @@ bool rb_k8s_lease_delete(struct rb_k8s_call *call)
     call->refusal.kind = "leases";
     call->refusal.name = l->name;
     if (uid && strcmp(uid, l->uid) != 0)
-        return rb_k8s_refuse(call, 409, "Conflict",
-                             "Operation cannot be fulfilled on leases.coordination.k8s.io \"%s\": Precondition failed: "
-                             "UID in precondition: %.60s, UID in object meta: %s",
-                             l->name, uid, l->uid);
+        return rb_k8s_other_uid(call, "Lease", l->name, uid, l->uid);
     l->is_gone = true;
     l->version = ++call->k->version;
     rb_k8s_lease_gone(call->k, l->uid, call->now_us);
@@ -152,6 +195,7 @@ bool rb_k8s_leases_list(struct rb_k8s_call *call)
                                      .n = call->k->n_leases,
                                      .shows = is_there,
                                      .label = label,
+                                     .fields = "metadata.name",
                                      .field = field,
                                      .at = lease_at,
                                      .write = write_at};

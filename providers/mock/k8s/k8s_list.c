@@ -17,8 +17,11 @@ bool rb_k8s_read_selectors(struct rb_k8s_call *call, struct rb_k8s_selector *lab
 // A field that a kind has no index for is refused.
 static bool check_fields(struct rb_k8s_call *call, const struct rb_k8s_kind *kind, const struct rb_k8s_selector *fields)
 {
-    if (fields->n > 0 && !kind->field)
-        return rb_k8s_refuse(call, 400, "BadRequest", "field label not supported: %.100s", fields->list[0].key);
+    for (int i = 0; i < fields->n; i++) {
+        const char *key = fields->list[i].key, *at = kind->fields ? strstr(kind->fields, key) : NULL;
+        if (!at || (at > kind->fields && at[-1] != ' ') || (at[strlen(key)] && at[strlen(key)] != ' '))
+            return rb_k8s_refuse(call, 400, "BadRequest", "field label not supported: %.100s", key);
+    }
     return true;
 }
 

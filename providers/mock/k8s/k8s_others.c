@@ -45,6 +45,8 @@ bool rb_k8s_events_list(struct rb_k8s_call *call)
                                      .api_version = "v1",
                                      .n = call->k->n_events,
                                      .label = no_label,
+                                     .fields = "metadata.name involvedObject.kind involvedObject.name "
+                                               "involvedObject.uid reason type",
                                      .field = event_field,
                                      .at = event_at,
                                      .write = write_event};

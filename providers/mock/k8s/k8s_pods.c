@@ -48,6 +48,8 @@ bool rb_k8s_pods_list(struct rb_k8s_call *call)
                                      .n = call->k->n_pods,
                                      .shows = is_there,
                                      .label = rb_k8s_pod_label,
+                                     .fields = "metadata.name spec.nodeName spec.restartPolicy status.phase "
+                                               "status.podIP",
                                      .field = rb_k8s_pod_field,
                                      .at = pod_at,
                                      .write = write_at};
@@ -137,6 +139,28 @@ bool rb_k8s_pod_create(struct rb_k8s_call *call)
     return true;
 }
 
+// --- patch ---
+
+bool rb_k8s_pod_patch(struct rb_k8s_call *call)
+{
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
+    bool dry_run;
+    struct rb_k8s_pod *p = need_pod(call);
+    if (!p || !rb_k8s_patch(call, "Pod", p->labels, p->annotations, &doc, &dry_run))
+        return false;
+    struct rb_k8s_pod shown = *p, *patched = dry_run ? &shown : p;
+    patched->labels = rb_node_member(doc.root, "labels");
+    patched->annotations = rb_node_member(doc.root, "annotations");
+    if (!dry_run) {
+        rb_doc_finish(&p->patched);
+        p->patched = doc;
+        doc = (struct rb_doc){0};
+        rb_k8s_changed(call->k, p, "MODIFIED", call->now_us);
+    }
+    rb_k8s_write_pod(patched, call->k, &call->json);
+    return true;
+}
+
 // --- delete ---
 
 struct deletion {
@@ -173,10 +197,7 @@ static bool delete_pod(struct rb_k8s_call *call, const struct rb_node *options, 
     call->refusal.kind = "pods";
     call->refusal.name = p->name;
     if (d.uid && strcmp(d.uid, p->uid) != 0)
-        return rb_k8s_refuse(call, 409, "Conflict",
-                             "Operation cannot be fulfilled on pods \"%s\": Precondition failed: UID in precondition: "
-                             "%.60s, UID in object meta: %s",
-                             p->name, d.uid, p->uid);
+        return rb_k8s_other_uid(call, "Pod", p->name, d.uid, p->uid);
     if (dry_run)
         return true;
     if (is_eviction)

@@ -38,7 +38,7 @@ struct rb_k8s_container {
 };
 
 struct rb_k8s_pod {
-    struct rb_doc doc;                                          // as admitted
+    struct rb_doc doc, patched;                                 // as admitted; labels and annotations since a patch
     const struct rb_node *spec, *labels, *annotations, *owners; // of it; NULL: none
     const char *name;
     char uid[40];
@@ -61,7 +61,7 @@ struct rb_k8s_pod {
 };
 
 struct rb_k8s_lease {
-    struct rb_doc doc;
+    struct rb_doc doc, patched; // the latter: labels and annotations since a patch
     const struct rb_node *labels, *annotations, *spec;
     const char *name;
     char uid[40];

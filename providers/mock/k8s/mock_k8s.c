@@ -35,6 +35,7 @@ static const struct route {
     {"GET", SPACE "/pods", "pods.list", "list", "pods", rb_k8s_pods_list},
     {"WATCH", SPACE "/pods", "pods.watch", "watch", "pods", rb_k8s_pods_watch},
     {"GET", SPACE "/pods/{name}", "pods.get", "get", "pods", rb_k8s_pod_get},
+    {"PATCH", SPACE "/pods/{name}", "pods.patch", "patch", "pods", rb_k8s_pod_patch},
     {"DELETE", SPACE "/pods/{name}", "pods.delete", "delete", "pods", rb_k8s_pod_delete},
     {"GET", SPACE "/pods/{name}/exec", "pods.exec", "get", "pods/exec", rb_k8s_pod_exec},
     {"POST", SPACE "/pods/{name}/exec", "pods.exec", "create", "pods/exec", rb_k8s_pod_exec},
@@ -47,6 +48,7 @@ static const struct route {
     {"GET", LEASES, "leases.list", "list", "leases", rb_k8s_leases_list},
     {"GET", LEASES "/{name}", "leases.get", "get", "leases", rb_k8s_lease_get},
     {"PUT", LEASES "/{name}", "leases.update", "update", "leases", rb_k8s_lease_update},
+    {"PATCH", LEASES "/{name}", "leases.patch", "patch", "leases", rb_k8s_lease_patch},
     {"DELETE", LEASES "/{name}", "leases.delete", "delete", "leases", rb_k8s_lease_delete},
     {"POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", "selfsubjectaccessreviews.create", NULL, NULL,
      rb_k8s_review_create},
@@ -77,10 +79,14 @@ void rb_mock_k8s_destroy(struct rb_mock_k8s *k)
 {
     if (!k)
         return;
-    for (int i = 0; i < k->n_pods; i++)
+    for (int i = 0; i < k->n_pods; i++) {
         rb_doc_finish(&k->pods[i]->doc);
-    for (int i = 0; i < k->n_leases; i++)
+        rb_doc_finish(&k->pods[i]->patched);
+    }
+    for (int i = 0; i < k->n_leases; i++) {
         rb_doc_finish(&k->leases[i]->doc);
+        rb_doc_finish(&k->leases[i]->patched);
+    }
     for (int i = 0; i < k->n_changes; i++)
         free(k->changes[i].object);
     rb_arena_finish(&k->arena);
@@ -94,6 +100,20 @@ void rb_mock_k8s_destroy(struct rb_mock_k8s *k)
 }
 
 // --- refusing ---
+
+const char *rb_k8s_group_of(const struct rb_k8s_call *call)
+{
+    const char *path = call->request->path;
+    if (strncmp(path, "/apis/", 6) != 0)
+        return "";
+    return rb_arena_strndup(call->arena, path + 6, strcspn(path + 6, "/"));
+}
+
+const char *rb_k8s_with_group(struct rb_k8s_call *call, const char *kind)
+{
+    const char *group = rb_k8s_group_of(call);
+    return *group ? rb_arena_printf(call->arena, "%s.%s", kind, group) : kind;
+}
 
 bool rb_k8s_refuse(struct rb_k8s_call *call, int status, const char *reason, const char *fmt, ...)
 {
@@ -110,7 +130,29 @@ bool rb_k8s_not_found(struct rb_k8s_call *call, const char *kind, const char *na
 {
     call->refusal.kind = kind;
     call->refusal.name = name;
-    return rb_k8s_refuse(call, 404, "NotFound", "%s \"%.253s\" not found", kind, name);
+    return rb_k8s_refuse(call, 404, "NotFound", "%s \"%.253s\" not found", rb_k8s_with_group(call, kind), name);
+}
+
+bool rb_k8s_other_uid(struct rb_k8s_call *call, const char *kind, const char *name, const char *wanted, const char *uid)
+{
+    call->refusal.kind = kind;
+    call->refusal.name = name;
+    return rb_k8s_refuse(call, 409, "Conflict",
+                         "Operation cannot be fulfilled on %s \"%s\": the UID in the precondition (%.60s) does not match "
+                         "the UID in record (%s). The object might have been deleted and then recreated",
+                         rb_k8s_with_group(call, kind), name, wanted, uid);
+}
+
+// What a cause is called follows from how its message begins.
+static const char *cause_of(const char *message)
+{
+    static const char *const reasons[][2] = {{"Required value", "FieldValueRequired"},
+                                             {"Unsupported value", "FieldValueNotSupported"},
+                                             {"Not found", "FieldValueNotFound"}};
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+        if (strncmp(message, reasons[i][0], strlen(reasons[i][0])) == 0)
+            return reasons[i][1];
+    return "FieldValueInvalid";
 }
 
 bool rb_k8s_invalid(struct rb_k8s_call *call, const char *field, const char *fmt, ...)
@@ -124,29 +166,49 @@ bool rb_k8s_invalid(struct rb_k8s_call *call, const char *field, const char *fmt
                *name = rb_node_member_text(rb_node_member(call->body, "metadata"), "name");
     call->refusal.kind = rb_arena_strdup(call->arena, kind);
     call->refusal.name = rb_arena_strdup(call->arena, name);
-    call->refusal.cause_reason = "FieldValueInvalid";
+    call->refusal.cause_reason = cause_of(why);
     call->refusal.cause_field = rb_arena_strdup(call->arena, field);
     call->refusal.cause_message = rb_arena_strdup(call->arena, why);
-    return rb_k8s_refuse(call, 422, "Invalid", "%s \"%.253s\" is invalid: %s: %s", kind, name, field, why);
+    return rb_k8s_refuse(call, 422, "Invalid", "%s \"%.253s\" is invalid: %s: %s", rb_k8s_with_group(call, kind), name,
+                         field, why);
+}
+
+// A path that no part of the server serves.
+static bool unserved(struct rb_k8s_call *call)
+{
+    call->out->content_type = "text/plain; charset=utf-8";
+    return rb_k8s_refuse(call, 404, NULL, "404 page not found");
+}
+
+static void write_details(struct rb_k8s_call *call, struct rb_json *j)
+{
+    const char *group = rb_k8s_group_of(call);
+    rb_json_put(j, "details: {name: %s, group: %s, kind: %s", call->refusal.name,
+                call->refusal.kind && *group ? group : NULL, call->refusal.kind);
+    if (call->refusal.cause_message)
+        rb_json_put(j, "causes: [{reason: %s, message: %s, field: %s}]", call->refusal.cause_reason,
+                    call->refusal.cause_message, call->refusal.cause_field);
+    if (call->status == 429 || call->status == 503) {
+        rb_json_put(j, "retryAfterSeconds: %d", RETRY_AFTER_S);
+        rb_buf_printf(&call->out->headers, "Retry-After: %d\n", RETRY_AFTER_S);
+    }
+    rb_json_put(j, "}");
 }
 
 static void write_refusal(struct rb_k8s_call *call, struct rb_buf *out)
 {
     struct rb_json j;
     rb_buf_clear(out);
-    rb_json_init(&j, out, false);
-    rb_json_put(&j,
-                "{kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message: %s, reason: %s, "
-                "details: {name: %s, kind: %s",
-                call->refusal.message, call->refusal.reason, call->refusal.name, call->refusal.kind);
-    if (call->refusal.cause_message)
-        rb_json_put(&j, "causes: [{reason: %s, message: %s, field: %s}]", call->refusal.cause_reason,
-                    call->refusal.cause_message, call->refusal.cause_field);
-    if (call->status == 429 || call->status == 503) {
-        rb_json_put(&j, "retryAfterSeconds: %d", RETRY_AFTER_S);
-        rb_buf_printf(&call->out->headers, "Retry-After: %d\n", RETRY_AFTER_S);
+    if (strcmp(call->out->content_type, "application/json") != 0) {
+        rb_buf_printf(out, "%s\n", call->refusal.message);
+        return;
     }
-    rb_json_put(&j, "}, code: %d}", call->status);
+    rb_json_init(&j, out, false);
+    rb_json_put(&j, "{kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message: %s, reason: %s",
+                call->refusal.message, call->refusal.reason);
+    if (call->refusal.kind || call->refusal.cause_message || call->status == 429 || call->status == 503)
+        write_details(call, &j);
+    rb_json_put(&j, "code: %d}", call->status);
     rb_buf_putc(out, '\n');
 }
 
@@ -319,14 +381,6 @@ bool rb_k8s_may(const struct rb_mock_k8s *k, const char *verb, const char *resou
            !is_listed(k->config->denied, verb, resource);
 }
 
-static const char *group_of(const struct rb_k8s_call *call)
-{
-    const char *path = call->request->path;
-    if (strncmp(path, "/apis/", 6) != 0)
-        return "";
-    return rb_arena_strndup(call->arena, path + 6, strcspn(path + 6, "/"));
-}
-
 static bool check_right(struct rb_k8s_call *call, const struct route *route, const char *verb)
 {
     const bool is_ours = !call->space || strcmp(call->space, call->k->config->space) == 0;
@@ -339,7 +393,7 @@ static bool check_right(struct rb_k8s_call *call, const struct route *route, con
         "%s%s%s%s is forbidden: User \"system:serviceaccount:%s:rubberband\" cannot %s resource \"%s\" "
         "in API group \"%s\"%s%.100s%s",
         route->resource, call->name ? " \"" : "", call->name ? call->name : "", call->name ? "\"" : "",
-        call->k->config->space, verb, route->resource, group_of(call),
+        call->k->config->space, verb, route->resource, rb_k8s_group_of(call),
         call->space ? " in the namespace \"" : " at the cluster scope", call->space ? call->space : "",
         call->space ? "\"" : "");
 }
@@ -381,12 +435,10 @@ static const struct route *find_route(struct rb_k8s_call *call, bool *out_known)
 {
     const bool is_watch = strcmp(call->request->method, "GET") == 0 && rb_k8s_query_bool(call, "watch");
     const char *method = is_watch ? "WATCH" : call->request->method;
-    const bool has_kueue = call->k->config->queue != NULL;
     *out_known = false;
     for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
         call->space = call->name = NULL;
-        if ((!has_kueue && strstr(routes[i].path, "kueue.x-k8s.io")) ||
-            !path_matches(call, routes[i].path + 1, call->request->path + 1))
+        if (!path_matches(call, routes[i].path + 1, call->request->path + 1))
             continue;
         *out_known = true;
         if (strcmp(routes[i].method, method) == 0)
@@ -413,6 +465,8 @@ static bool serve(struct rb_k8s_call *call, const struct route *route, bool is_k
 {
     if (!check_token(call))
         return false;
+    if (!rb_k8s_serves(call->k, rb_k8s_group_of(call)))
+        return unserved(call);
     if (!route)
         return is_known ? rb_k8s_refuse(call, 405, "MethodNotAllowed",
                                         "the server does not allow this method on the requested resource")

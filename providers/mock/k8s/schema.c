@@ -130,11 +130,18 @@ static bool write_quantity(struct writer *w, const struct rb_node *node)
     return true;
 }
 
+// The API's MicroTime takes nothing else.
+static bool has_six_decimals(const char *instant)
+{
+    const char *dot = strchr(instant, '.');
+    return dot && strspn(dot + 1, "0123456789") == 6;
+}
+
 static bool write_instant(struct writer *w, const struct rb_node *node)
 {
     int64_t us;
-    if (node->kind != RB_NODE_STRING || !rb_parse_instant(node->text, &us, NULL))
-        return refuse(w, node, "an instant, such as 2026-08-01T12:00:00.000000Z");
+    if (node->kind != RB_NODE_STRING || !rb_parse_instant(node->text, &us, NULL) || !has_six_decimals(node->text))
+        return refuse(w, node, "an instant with six decimals, such as 2026-08-01T12:00:00.000000Z");
     rb_json_string(w->json, node->text);
     return true;
 }

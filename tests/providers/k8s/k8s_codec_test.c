@@ -140,8 +140,8 @@ static void an_anchor_is_read_back(void **state)
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
     RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     struct rb_kube_lease l;
-    rb_kube_write_anchor("rb-digits", "digits", "ann@laptop", "77", INT64_C(1795867200250000),
-                         INT64_C(1795869000000000), &out);
+    rb_kube_write_anchor("rb-digits", "digits", "ann@laptop", &(struct rb_kube_version){NULL, "77"},
+                         INT64_C(1795867200250000), INT64_C(1795869000000000), &out);
     assert_non_null(strstr(out.data, "\"leaseDurationSeconds\":1800,\"renewTime\":\"2026-11-28T12:00:00.250000Z\""));
     struct rb_doc doc = parsed(out.data);
     struct rb_err err = {0};
@@ -361,6 +361,10 @@ static void refusals(void **state)
         assert_int_equal(rb_kube_is_expired(&err), strcmp(cases[i].reason, "Expired") == 0);
     }
     struct rb_err err = {0};
+    assert_int_equal(rb_kube_judge(404, "404 page not found\n", 19, &err), RB_API_FAIL); // an API that is not there
+    assert_int_equal(err.code, RB_ERR_NOT_FOUND);
+    assert_int_equal(rb_kube_judge(404, "<html>", 6, &err), RB_API_RETRY); // a proxy's proves nothing
+    assert_int_equal(err.code, RB_ERR_UNKNOWN_OUTCOME);
     assert_int_equal(rb_kube_judge(502, "<html>", 6, &err), RB_API_RETRY);
     assert_int_equal(err.code, RB_ERR_UNKNOWN_OUTCOME);
 }

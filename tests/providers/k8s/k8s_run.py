@@ -112,6 +112,13 @@ class Runs(unittest.TestCase):
         check_over(cluster, report)
         self.assertEqual(len(report["nodes"]), 2)
 
+    def test_a_queue_without_kueue_is_refused(self):
+        cluster, run = self.on(kubernetes=", queue: team")
+        for words in (("doctor", "plan.json"), ("plan.json",)):
+            done = run.say("rbrun", *words, "--state-dir", "state", expect=1 if words[0] == "doctor" else 2)
+            self.assertIn("no Kueue holds pods of namespace rb back, so that queue team would mean nothing", done.stdout + done.stderr)
+        self.assertEqual(cluster.objects("pods") + cluster.objects("leases"), [])
+
     def test_a_dropped_field_is_refused(self):
         rule = "{where: {front: k8s, action: pods.create}, what: {dropped_field: {field: spec.activeDeadlineSeconds}}}"
         cluster, run = self.on("--chaos", self.chaos("format: rb-chaos/1\nrules:\n  - %s\n" % rule))
@@ -125,6 +132,7 @@ class Runs(unittest.TestCase):
         cluster, run = self.on()
         done = run.say("rbrun", "doctor", "plan.json", "--json", "--state-dir", "state", expect=0)
         self.assertNotIn('"fail"', done.stdout)
+        self.assertNotIn("is there", done.stdout, "nobody has looked for the image")
         for right in ("create pods", "delete pods", "create pods/exec", "update leases", "delete leases"):
             with tempfile.TemporaryDirectory(prefix="rb-k8s-") as folder, \
                     Cluster(BIN, folder, kubernetes=", denied: [%s]" % right) as poor:

@@ -340,7 +340,7 @@ static void a_lease_is_renewed_for_all_pods(void **state)
     scripted_wait(&w.s);
     assert_int_equal(w.s.err.code, RB_ERR_NONE);
     scripted_expect_begin(&w.s, 5, "PUT /apis/coordination.k8s.io/v1/namespaces/ml/leases/rb-digits ");
-    scripted_expect(&w.s, 5, "\"resourceVersion\":\"7\"");
+    scripted_expect(&w.s, 5, "\"uid\":\"l-1\",\"resourceVersion\":\"7\""); // without the uid a deleted one would be made again
     scripted_expect(&w.s, 5, "\"renewTime\":\"2026-01-01T00:10:0");
     end(&w);
 }
