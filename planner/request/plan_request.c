@@ -12,6 +12,7 @@
 
 #include "engine/core/policy.h"
 #include "profiles/catalog/infra.h"
+#include "profiles/store/reading.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -306,22 +307,50 @@ static void warn_unknown_spread(struct assembly *a, const struct rb_plan *plan)
                     plan->profile->name));
 }
 
+// How long the nodes of an offer read: what was measured there, or that nobody knows it.
+static void note_reading(struct assembly *a, const struct rb_job *job, const struct rb_profile *profile, int offer,
+                         bool *out_unknown)
+{
+    const struct rb_offer *o = &a->offers[offer];
+    const struct rb_reading *r = rb_reading_measured(job, profile, o);
+    char size[32], took[32];
+    *out_unknown = *out_unknown || !rb_reading_is_known(job, profile, o);
+    if (!r)
+        return;
+    const double read_s = rb_reading_mean_s(job, profile, o);
+    warn(a, rb_arena_printf(a->arena, "a new %s in %s fetches %s of data in %s on average (%.3g MB/s, measured on %d node%s)",
+                            o->instance_type, o->infra, rb_format_size_exact(job->data_bytes, size),
+                            rb_format_duration(rb_us_from_seconds(read_s), took),
+                            (double)job->data_bytes / fmax(read_s, 1e-6) / 1e6, r->nodes, r->nodes == 1 ? "" : "s"));
+}
+
+static void warn_unknown_reading(struct assembly *a, const struct rb_job *job)
+{
+    char size[32];
+    rb_format_size_exact(job->data_bytes, size);
+    warn(a, rb_arena_printf(a->arena,
+                            job->data_fetch
+                                ? "the time in which a new node fetches %s of data is not charged: the first run measures "
+                                  "it; until then declare data.bandwidth, such as 1GB/s"
+                                : "the time in which a new node reads %s of data is not charged: declare data.bandwidth, "
+                                  "such as 1GB/s",
+                            size));
+}
+
 // Data is transferred to the nodes: each node reads all of it.
 static void warn_data(struct assembly *a, const struct rb_plan *plan)
 {
     const struct rb_job *job = plan->job;
     const char *infra = a->offers[plan->stages[0].nodes[0].offer].infra;
     char size[32];
-    bool moves = false;
+    bool moves = false, unknown = false;
     if (job->data_bytes == 0)
         return;
     rb_format_size_exact(job->data_bytes, size);
-    if (job->data_bytes_per_s == 0)
-        warn(a, rb_arena_printf(
-                    a->arena,
-                    "the time in which a new node reads %s of data is not charged: declare data.bandwidth, such "
-                    "as 1GB/s",
-                    size));
+    for (int o = 0; o < a->n_offers; o++)
+        note_reading(a, job, plan->profile, o, &unknown);
+    if (unknown)
+        warn_unknown_reading(a, job);
     for (int i = 0; i < plan->n_stages; i++)
         for (int k = 0; k < plan->stages[i].n_nodes; k++)
             moves = moves || strcmp(a->offers[plan->stages[i].nodes[k].offer].infra, infra) != 0;
@@ -478,7 +507,7 @@ static bool assemble(struct rb_search *search, const struct rb_planner *planner,
                      struct rb_arena *arena, struct rb_plan *out, struct rb_err *err)
 {
     size_t n_offers = (size_t)search->scenario->n_offers;
-    struct assembly a = {.search = search, .arena = arena, .cap_warnings = 2 * (int)n_offers + 16};
+    struct assembly a = {.search = search, .arena = arena, .cap_warnings = 3 * (int)n_offers + 16};
     if (search->req->job->resources.spot == RB_SPOT_SAFE)
         a.n_spot = rb_planner_spot_offers(search->req->job, search->req->catalog, arena, &a.spot);
     const size_t n_all = n_offers + (size_t)a.n_spot;
