@@ -1,6 +1,7 @@
 // One event as one JSON object: time, kind, then only the fields of that kind.
 #include "engine/events/event.h"
 
+#include "base/text/units.h"
 #include "engine/core/advice.h"
 #include "profiles/job/keys.h"
 

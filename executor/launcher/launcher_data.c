@@ -1,6 +1,9 @@
 // The job's data on a node: fetched by data.fetch, or found where data.mount says it is.
 #include "executor/launcher/launcher_private.h"
 
+#include "base/limits.h"
+#include "base/text/units.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
