@@ -306,7 +306,7 @@ static void measured_readings_are_named(void **state)
         const char *data, *said;
         double more_s; // than without data
     } readings[] = {
-        {"{size: 20GB, fetch: sync}", "a new g4dn.xlarge in aws/us-east-1 fetches 20GB of data in 3m20s on average "
+        {"{size: 20GB, fetch: sync}", "a new g4dn.xlarge in aws/us-east-1 fetches 20GB of data in 3 m 20 s on average "
          "(100 MB/s, measured on 6 nodes)", 200},
         {"{size: 20GB, fetch: other}", "fetches 20GB of data is not charged: the first run measures it", 0},
         {"{size: 20GB, fetch: sync, bandwidth: 1GB/s}", NULL, 20},
