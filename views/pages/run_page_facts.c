@@ -181,6 +181,27 @@ static int count_lost(const struct rb_node *document)
     return n;
 }
 
+// Only if a node was on spot: how many of them the cloud took back, and what that cost in GPU time.
+static void spot_fact(struct rb_page *p, const struct rb_node *document)
+{
+    const struct rb_node *h = rb_document_items(rb_document_member(document, "history"), "nodes");
+    const struct rb_node *time = rb_document_member(report_of(document), "node_time_us");
+    int n_spot = 0, n_lost = 0, n_others = 0;
+    char figure[48], remark[96], lost[32];
+    for (const struct rb_node *r = rb_document_items(report_of(document), "nodes"); r && h; r = r->next, h = h->next) {
+        const bool on_spot = strcmp(rb_document_text(r, "market"), "spot") == 0, ran = rb_document_int(h, "running_us") >= 0;
+        n_spot += on_spot && ran;
+        n_others += !on_spot && ran;
+        n_lost += on_spot && ran && rb_document_flag(h, "lost");
+    }
+    if (n_spot == 0)
+        return;
+    snprintf(figure, sizeof figure, "%d of %d node%s lost", n_lost, n_spot, n_spot == 1 ? "" : "s");
+    snprintf(remark, sizeof remark, "%d on demand\n%s of GPU time repeated or lost", n_others,
+             rb_format_duration(rb_document_int(rb_document_member(time, "by"), "lost"), lost));
+    rb_page_fact(p, "on spot", figure, remark);
+}
+
 // Only if something failed.
 static void failures_fact(struct rb_page *p, const struct rb_node *document)
 {
@@ -208,6 +229,7 @@ void rb_run_page_facts(struct rb_page *p, const struct rb_node *document)
     time_fact(p, document);
     outcome_fact(p, document);
     best_fact(p, document);
+    spot_fact(p, document);
     failures_fact(p, document);
     rb_page_end_facts(p);
 }
