@@ -375,7 +375,7 @@ static void what_counts_stands_at_the_top(void **state)
     assert_fact(&page, "<div>\n<dt>outcome</dt>\n<dd>Complete</dd>\n<dd>deadline 30.0 s: kept</dd>");
     assert_fact(&page, "<dd>0.25</dd>\n<dd>the best: trial 1\ngoal: minimize</dd>");
     assert_fact(&page, "<div class=\"failed\">\n<dt>failed</dt>\n<dd>1 trial</dd>\n<dd>of 3\n1 node lost</dd>");
-    assert_fact(&page, "<dt>on spot</dt>\n<dd>1 of 1 node lost</dd>\n<dd>0 on demand\n");
+    assert_fact(&page, "<dt>nodes on spot</dt>\n<dd>1 of 1 lost</dd>\n");
     const char *failed = strstr(rb_buf_str(&page), "<td class=\"failed\">failed</td>");
     assert_non_null(failed);
     assert_non_null(strstr(rb_buf_str(&page), "<td class=\"failed\">gone, lost</td>"));

@@ -114,7 +114,7 @@
         var x0 = Math.max(from[0], box.x), x1 = Math.min(to[0], box.x + box.width), colour = api.visual("color");
         if (to[0] < box.x || from[0] > box.x + box.width)
             return null;
-        var shape = {x: x0, y: y + d.top * height, width: d.edge ? 4 : Math.max(x1 - x0, 0.5), height: (d.bottom - d.top) * height};
+        var shape = {x: x0, y: y + d.top * height, width: d.edge || Math.max(x1 - x0, 0.5), height: (d.bottom - d.top) * height};
         if (extra.ghost)
             shape = {x: x0, y: y + height + 1.5, width: shape.width, height: GHOST};
         var children = [{type: "rect", shape: shape, style: {
@@ -139,9 +139,9 @@
 
     // ---- series
 
-    // An instant on one lane.
-    function edge(lane, at_us, name, top, bottom) {
-        return {lane: lane, top: top, bottom: bottom, start_us: at_us, end_us: at_us, edge: true, name: name};
+    // An instant on one lane, as an upright line of that width.
+    function edge(lane, at_us, name, width, top, bottom) {
+        return {lane: lane, top: top, bottom: bottom, start_us: at_us, end_us: at_us, edge: width, name: name};
     }
 
     // What spot machines do to a run: which nodes were on spot, which requests were refused, what trials saved, and where the run
@@ -156,14 +156,14 @@
         doc.history.refusals.forEach(function (r) {
             if (lanes.by_node[r.node] !== undefined)
                 refused.push(edge(lanes.by_node[r.node], r.at_us, "a request for node " + r.node + " was refused at " +
-                                  rb_charts.duration(r.at_us), 0.25, 0.75));
+                                  rb_charts.duration(r.at_us), 4, 0.25, 0.75));
         });
         bars.forEach(function (bar) { by_start[bar.index] = by_start[bar.index] || bar; });
         doc.history.saves.forEach(function (s) {
             var bar = by_start[s.start], place = bar && place_of(lanes, bar);
             if (bar)
                 saved.push(edge(bar.lane, s.at_us, "trial " + bar.start.trial + " saved at " + doc.plan.job.config.scheduler.unit + " " +
-                                s.resource + ", at " + rb_charts.duration(s.at_us), place.top, place.bottom));
+                                s.resource + ", at " + rb_charts.duration(s.at_us), 2, place.top, place.bottom));
         });
         return [
             rectangles("on spot", look.colours[4], on_spot, {z: 4}),
@@ -188,7 +188,7 @@
             if (leaves !== end)
                 phase("releasing", leaves, end);
             if (n.lost && end !== null)
-                lost.push({lane: lanes.by_node[n.node], top: 0, bottom: 1, start_us: end, end_us: end, edge: true,
+                lost.push({lane: lanes.by_node[n.node], top: 0, bottom: 1, start_us: end, end_us: end, edge: 4,
                            name: "node " + n.node + " was lost at " + rb_charts.duration(end)});
         });
         return [
