@@ -358,6 +358,7 @@ static bool plan_job(const struct rb_args *args, struct rb_plan_inputs *in, stru
         return err->code == RB_ERR_INFEASIBLE
                    ? rb_infeasible_explain(&req, planner, &result, rb_args_flag(args, "json"), &in->arena, err)
                    : false;
+    req.job = plan.job; // data.stay has chosen its place
     rb_plan_wipe_line();
     if (!rb_plan_check_prices(args, &plan, err))
         return false;

@@ -1,6 +1,7 @@
 // One event as one JSON object: time, kind, then only the fields of that kind.
 #include "engine/events/event.h"
 
+#include "base/text/units.h"
 #include "engine/core/advice.h"
 #include "profiles/job/keys.h"
 
@@ -105,6 +106,8 @@ void rb_event_write(const struct rb_event *e, struct rb_json *j)
     case RB_EVENT_NODE_LOST:
         rb_json_kint(j, "node", e->node);
         rb_json_kint(j, "attempt", e->attempt);
+        if (e->data_us > 0)
+            rb_json_kint(j, "data_us", e->data_us);
         break;
     case RB_EVENT_REPORT:
         rb_json_kint(j, "trial", e->trial);
@@ -187,6 +190,13 @@ static bool read_node_event(struct rb_map *m, struct rb_event *e, struct rb_err 
 {
     return rb_map_need_count(m, "node", 0, RB_LIMIT_NODES - 1, &e->node, err) &&
            rb_map_need_count(m, "attempt", 0, INT32_MAX, &e->attempt, err);
+}
+
+static bool read_ready(struct rb_map *m, struct rb_event *e, struct rb_err *err)
+{
+    const struct rb_node *data = rb_map_get(m, "data_us");
+    return read_node_event(m, e, err) &&
+           (!data || rb_node_int(data, 0, RB_LIMIT_DURATION_S * RB_US_PER_S, &e->data_us, err));
 }
 
 static bool read_trial_event(struct rb_map *m, struct rb_event *e, struct rb_err *err)
@@ -336,8 +346,9 @@ static bool read_fields(struct rb_map *m, struct rb_arena *arena, struct rb_even
     case RB_EVENT_TIME:
     case RB_EVENT_RESUME:
         return true;
-    case RB_EVENT_NODE_RUNNING:
     case RB_EVENT_NODE_READY:
+        return read_ready(m, e, err);
+    case RB_EVENT_NODE_RUNNING:
     case RB_EVENT_NODE_REFUSED:
     case RB_EVENT_NODE_LOST:
         return read_node_event(m, e, err);

@@ -361,6 +361,18 @@ static void on_prepared(void *ctx, int node, const struct rb_err *err)
         c->launcher->ops->heartbeat(c->launcher, node, 0); // a campaign needs no longer life than the limit set at boot
 }
 
+static void on_fetching(void *ctx, int node, bool on)
+{
+    struct rb_campaign *c = ctx;
+    rb_pool_fetching(c->pool, node, on);
+}
+
+static void on_fetched(void *ctx, int node, int64_t us)
+{
+    struct rb_campaign *c = ctx;
+    rb_pool_fetched(c->pool, node, us);
+}
+
 static double batch_scale(const struct run *r, const struct rb_job *job)
 {
     const struct rb_campaign_run *m = &r->result;
@@ -817,6 +829,8 @@ struct rb_campaign *rb_campaign_create(const struct rb_campaign_config *config)
         .transport = config->pool.transport,
         .events = {.ctx = c,
                    .prepared = on_prepared,
+                   .fetching = on_fetching,
+                   .fetched = on_fetched,
                    .line = on_line,
                    .file = on_file,
                    .again = on_again,

@@ -35,13 +35,29 @@ static bool store_nodes(struct rb_measurement *m, int n_nodes, int64_t now, stru
             .instance_type = m->offer->instance_type,
             .market = rb_market_name(m->offer->market),
             .queue_s = ok ? (double)(n->running_us - n->requested_us) / 1e6 : -1,
-            .init_s = ok ? (double)(n->prepared_us - n->running_us) / 1e6 : -1,
+            .init_s = ok ? (double)(n->prepared_us - n->running_us - n->data_us) / 1e6 : -1,
             .outcome = ok                               ? "ok"
                        : n->outcome == RB_POOL_CAPACITY ? "capacity"
                                                         : "timeout",
             .measured_at_us = now,
         };
         if (!rb_store_add_provision(m->store, &p, err))
+            return false;
+    }
+    return true;
+}
+
+static bool store_readings(struct rb_measurement *m, const char *profile, int n_nodes, int64_t now, struct rb_err *err)
+{
+    for (int i = 0; i < n_nodes; i++) {
+        const struct rb_pool_node *n = rb_campaign_node(m->campaign, i);
+        const struct rb_reading_sample r = {.fetch = m->job.data_fetch,
+                                            .infra = m->infra,
+                                            .instance_type = m->offer->instance_type,
+                                            .bytes = m->job.data_bytes,
+                                            .read_s = (double)n->data_us / 1e6,
+                                            .measured_at_us = now};
+        if (n->data_us > 0 && !rb_store_add_reading(m->store, profile, &r, err))
             return false;
     }
     return true;
@@ -124,7 +140,7 @@ bool rb_measurement_store(struct rb_measurement *m, const char *profile, int n_n
         return false;
     const bool fresh = profile && m->options.fresh && rb_campaign_has_measured(m->campaign);
     if (store_nodes(m, n_nodes, now, err) && (!fresh || rb_store_forget_runs(m->store, profile, err)) &&
-        (!profile || store_runs(m, profile, now, err)) && rb_store_commit(m->store, err))
+        (!profile || (store_readings(m, profile, n_nodes, now, err) && store_runs(m, profile, now, err))) && rb_store_commit(m->store, err))
         return true;
     rb_store_rollback(m->store);
     return false;

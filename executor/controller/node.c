@@ -221,6 +221,8 @@ void rb_run_node_prepare(struct rb_run_node *n)
         return;
     RB_ENTER(rb_link_states, n->link, RB_LINK_PREPARING);
     n->waits_for[0] = '\0';
+    n->fetching = false;
+    n->data_us = 0;
     const struct rb_launch_node node = {
         .node = n->id,
         .infra = n->row.infra,
@@ -239,6 +241,27 @@ void rb_run_node_waiting(void *ctx, int node, const char *why)
 {
     struct rb_run_node *n = rb_run_node_at(ctx, node);
     snprintf(n->waits_for, sizeof n->waits_for, "%s", why);
+}
+
+// While data comes the boot's patience rests: the deadline and the budget decide when it takes too long.
+void rb_run_node_fetching(void *ctx, int node, bool on)
+{
+    struct rb_controller *c = ctx;
+    struct rb_run_node *n = rb_run_node_at(c, node);
+    n->fetching = on;
+    if (c->dead || n->link != RB_LINK_PREPARING)
+        return;
+    if (!on) {
+        rb_run_node_await_ready(n);
+        return;
+    }
+    rb_silence_end(&n->boot);
+    c->launcher->ops->heartbeat(c->launcher, n->id, RB_CONTROLLER_DEAD_MAN_S);
+}
+
+void rb_run_node_fetched(void *ctx, int node, int64_t us)
+{
+    rb_run_node_at(ctx, node)->data_us = us;
 }
 
 void rb_run_node_prepared(void *ctx, int node, const struct rb_err *err)
@@ -266,7 +289,10 @@ void rb_run_node_prepared(void *ctx, int node, const struct rb_err *err)
     c->boot_failures = 0;
     rb_run_node_enter(n, RB_LAUNCH_READY);
     if (rb_controller_begin(c) && rb_run_node_write(n))
-        rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_NODE_READY, .node = n->id, .attempt = n->row.attempt});
+        rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_NODE_READY,
+                                               .node = n->id,
+                                               .attempt = n->row.attempt,
+                                               .data_us = n->data_us});
 }
 
 bool rb_run_node_record_end(struct rb_controller *c, struct rb_run_node *n)

@@ -70,6 +70,8 @@ struct rb_run_node {
     uint64_t retry_timer;
     int64_t leaves_at_us;               // its cloud has given notice: this controller's time; 0: it has not
     uint64_t leave_timer;
+    bool fetching;                      // it brings the job's data to itself, for as long as that takes
+    int64_t data_us;                    // how long that took
     struct rb_silence boot;             // its patience ends: the node counts as lost
 };
 
@@ -116,6 +118,8 @@ int rb_run_node_gpus_on(const struct rb_offer *o); // how many a node must have
 void rb_run_node_prepare(struct rb_run_node *n);                                // links the launcher to it
 void rb_run_node_prepared(void *ctx, int node, const struct rb_err *err);       // the launcher's event
 void rb_run_node_waiting(void *ctx, int node, const char *why);                 // likewise
+void rb_run_node_fetching(void *ctx, int node, bool on);                        // likewise
+void rb_run_node_fetched(void *ctx, int node, int64_t us);                      // likewise
 void rb_run_node_unreachable(void *ctx, int node, const char *why);             // likewise
 
 // End.

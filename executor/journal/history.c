@@ -26,12 +26,22 @@ struct mark {
     int stage;
 };
 
+// Instants of one kind. Of more than RB_HISTORY_INSTANTS every second, fourth, ... is kept.
+struct instants {
+    struct instant {
+        int64_t at_us, resource;
+        int where; // refusals: node; saves: index of the start
+    } *rows;
+    int n, stride, n_seen;
+};
+
 struct history {
     const struct rb_report *r;
     int n_events;
     struct curve *curves; // by trial, [n_trials]
     const char **ends;    // by task, [n_tasks]: how the start ended, NULL: no event shows it
     int64_t *saved;       // likewise: resource of its last midway checkpoint, -1: none
+    struct instants saves, refusals;
     int *first_task;      // by trial, [n_trials + 1]: tasks are in their order
     bool *lost;           // by node of the report, [n_nodes]
     struct mark *marks;
@@ -60,6 +70,22 @@ static void take_report(struct history *h, const struct rb_event *e)
         c->points[c->n++] = c->last;
 }
 
+static void add_instant(struct instants *list, int64_t at_us, int where, int64_t resource)
+{
+    if (!list->rows) {
+        list->rows = rb_xcalloc(RB_HISTORY_INSTANTS, sizeof *list->rows);
+        list->stride = 1;
+    }
+    if (list->n == RB_HISTORY_INSTANTS) {
+        for (int i = 0; i < list->n / 2; i++)
+            list->rows[i] = list->rows[2 * i];
+        list->n /= 2;
+        list->stride *= 2;
+    }
+    if (list->n_seen++ % list->stride == 0)
+        list->rows[list->n++] = (struct instant){at_us, resource, where};
+}
+
 // The event has no stage. Among the trial's starts with this attempt's number, one in each stage, it belongs to the
 // last that began before it. What the event itself starts, the trial's next stage, begins no earlier.
 static int task_of(const struct history *h, const struct rb_event *e)
@@ -83,8 +109,10 @@ static void take_trial_end(struct history *h, const struct rb_event *e)
 static void take_save(struct history *h, const struct rb_event *e)
 {
     const int task = task_of(h, e);
-    if (task >= 0)
-        h->saved[task] = e->resource;
+    if (task < 0)
+        return;
+    h->saved[task] = e->resource;
+    add_instant(&h->saves, e->time_us, task, e->resource);
 }
 
 static void take_loss(struct history *h, const struct rb_event *e)
@@ -138,10 +166,12 @@ static bool take_event(void *ctx, const struct rb_event *e, struct rb_err *err)
     case RB_EVENT_RESUME:
         take_mark(h, e);
         break;
+    case RB_EVENT_NODE_REFUSED:
+        add_instant(&h->refusals, e->time_us, e->node, 0);
+        break;
     case RB_EVENT_START:
     case RB_EVENT_NODE_RUNNING:
     case RB_EVENT_NODE_READY:
-    case RB_EVENT_NODE_REFUSED:
     case RB_EVENT_TIME:
     case RB_EVENT_FORECAST:
     case RB_EVENT_SUGGESTED:
@@ -174,6 +204,8 @@ static void history_finish(struct history *h)
     free(h->curves);
     free(h->ends);
     free(h->saved);
+    free(h->saves.rows);
+    free(h->refusals.rows);
     free(h->first_task);
     free(h->lost);
     free(h->marks);
@@ -298,6 +330,13 @@ static void write_lists(const struct history *h, struct rb_json *j)
     rb_json_put(j, "marks: [");
     for (int i = 0; i < h->n_marks; i++)
         write_mark(&h->marks[i], j);
+    rb_json_put(j, "] saves: [");
+    for (int i = 0; i < h->saves.n; i++)
+        rb_json_put(j, "{at_us: %jd start: %d resource: %jd}", h->saves.rows[i].at_us, h->saves.rows[i].where,
+                    h->saves.rows[i].resource);
+    rb_json_put(j, "] refusals: [");
+    for (int i = 0; i < h->refusals.n; i++)
+        rb_json_put(j, "{at_us: %jd node: %d}", h->refusals.rows[i].at_us, h->refusals.rows[i].where);
     rb_json_end_array(j);
 }
 

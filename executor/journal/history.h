@@ -7,6 +7,8 @@
 
 // Most reports of one trial; no screen shows more. A longer curve is thinned evenly; its first and last report stay.
 #define RB_HISTORY_REPORTS 400
+// Most saves, and refused requests, of a run, for the same reason.
+#define RB_HISTORY_INSTANTS 2000
 // Number of instants at which the dollars so far are listed.
 #define RB_HISTORY_SPENT 400
 

@@ -43,7 +43,7 @@ struct rb_task {
 // Events, reported from the loop. Bytes are untrusted. Late events of killed or forgotten tasks do not come.
 struct rb_launcher_events {
     void *ctx;
-    void (*prepared)(void *ctx, int node, const struct rb_err *err);   // err NULL: reachable, work directory there, set up
+    void (*prepared)(void *ctx, int node, const struct rb_err *err);   // err NULL: reachable, work directory there, set up, data there
     void (*line)(void *ctx, int trial, int attempt, const char *bytes, size_t n); // rank 0: stdout or RB_METRICS_FILE; cut at
                                                                         // RB_LIMIT_METRIC_LINE; replayed from the first
                                                                         // after a reconnect. Ends at a line feed or a
@@ -64,6 +64,10 @@ struct rb_launcher_events {
     void (*unreachable)(void *ctx, int node, const char *why);         // it gave up after several reconnect attempts
     // The cloud has announced that it takes the node back after `seconds`. Comes again after a reconnect. May be NULL.
     void (*leaving)(void *ctx, int node, int64_t seconds);
+    // The node begins to fetch the job's data, which may take hours (on), or its connection is lost meanwhile. May be NULL.
+    void (*fetching)(void *ctx, int node, bool on);
+    // It has fetched the data, and this is how long the command ran on it: before `prepared`. May be NULL.
+    void (*fetched)(void *ctx, int node, int64_t us);
     // The node is not ready yet: why the last try failed and what may help, or what the launcher is doing.
     void (*waiting)(void *ctx, int node, const char *why);
     // What a heartbeat found about the node's dead man's switch. Not called where nodes have none. May be NULL.

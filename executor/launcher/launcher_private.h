@@ -1,4 +1,5 @@
-// The launcher's nodes and tasks; inside the launcher only. launcher.c wires; launcher_node.c prepares nodes;
+// The launcher's nodes and tasks; inside the launcher only. launcher.c wires; launcher_node.c prepares nodes, and launcher_data.c
+// brings the job's data to them;
 // launcher_task.c
 // starts, follows and ends tasks; launcher_yield.c asks them to stop; launcher_beat.c sends heartbeats; checkpoint.c
 // moves checkpoints.
@@ -26,7 +27,8 @@ struct rb_launcher_node {
     struct rb_process *process;    // preparing
     struct rb_process *beating;    // a heartbeat that has not been answered
     struct rb_buf beat_text;       // what it has printed
-    bool prepared, met;
+    struct rb_buf data_text;       // what the node script has printed about the data
+    bool prepared, met, fetching;
     int tries;
     uint64_t timer;
 };
@@ -145,6 +147,14 @@ void rb_launcher_prepare(struct rb_launcher *base, const struct rb_launch_node *
 void rb_launcher_forget(struct rb_launcher *base, int node);
 void rb_launcher_heartbeat(struct rb_launcher *base, int node, int64_t shutdown_in_s);
 void rb_launcher_free_node(struct rb_launcher_node *node);
+// err NULL: the node is ready.
+void rb_launcher_report_prepared(struct rb_launcher_node *node, const struct rb_err *err);
+void rb_launcher_report_waiting(const struct rb_launcher_node *node, const char *why);
+void rb_launcher_connect_later(struct rb_launcher_node *node, const char *said); // said: by ssh
+// Of a node that is set up: fetches the job's data, or looks whether it is where it is mounted; then the node is ready.
+void rb_launcher_bring_data(void *node);
+// For the node script: where the data is. Nothing if the job has none.
+void rb_launcher_data_words(const struct rb_job *job, struct rb_buf *out);
 
 void rb_launcher_start(struct rb_launcher *base, const struct rb_task *task);
 void rb_launcher_yield(struct rb_launcher *base, int trial, int attempt, const char *why);

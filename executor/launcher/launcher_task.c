@@ -340,6 +340,7 @@ static void rank_env(const struct rb_rank *r, struct rb_buf *out)
     add_env(out, "RB_GPUS_PER_NODE", number);
     rb_buf_printf(out, "rb_resume=%d\n", t->resume_from != NULL);
     rb_buf_puts(out, t->on_spot ? "rb_spot=1\n" : "");
+    rb_launcher_data_words(t->l->config.job, out);
     rb_buf_puts(out, "rb_checkpoint_dir=");
     char dir[4096];
     rb_launcher_checkpoint_dir(t->l, dir, sizeof dir);

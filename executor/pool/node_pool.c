@@ -22,7 +22,8 @@ struct pool_node {
     struct rb_pool *pool;
     int index;
     struct rb_pool_node seen;
-    int64_t awaited_us;      // attended time (base/silence.h) of its request
+    int64_t awaited_us;      // attended time (base/silence.h) of its request, or of the end of fetching
+    bool fetching;           // the job's data: for as long as that takes
     struct rb_buf user_data; // may hold the private half of its host key
     char host_key[128];
     char token[65], launch_id[33];
@@ -240,7 +241,7 @@ static void check_timeouts(struct rb_pool *p)
 {
     for (int k = 0; k < p->config.n_nodes; k++) {
         struct pool_node *n = &p->nodes[k];
-        if (!n->reported && rb_quiet_us(p->config.loop, n->awaited_us) > p->config.boot_timeout_us) {
+        if (!n->reported && !n->fetching && rb_quiet_us(p->config.loop, n->awaited_us) > p->config.boot_timeout_us) {
             struct rb_err err = {0};
             char text[32];
             rb_err_set(&err, RB_E_NODE_NOT_READY, "node %d was not ready after %s: %s", n->index,
@@ -391,6 +392,17 @@ void rb_pool_prepared(struct rb_pool *p, int node, const struct rb_err *err)
 void rb_pool_waiting(struct rb_pool *p, int node, const char *why)
 {
     snprintf(p->nodes[node].waits_for, sizeof p->nodes[node].waits_for, "%s", why);
+}
+
+void rb_pool_fetching(struct rb_pool *p, int node, bool on)
+{
+    p->nodes[node].fetching = on;
+    p->nodes[node].awaited_us = rb_attended_us(p->config.loop);
+}
+
+void rb_pool_fetched(struct rb_pool *p, int node, int64_t us)
+{
+    p->nodes[node].seen.data_us = us;
 }
 
 const struct rb_pool_node *rb_pool_node(const struct rb_pool *p, int node)

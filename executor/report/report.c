@@ -474,6 +474,7 @@ void rb_report_write(const struct rb_report *r, struct rb_json *j)
     rb_json_end_array(j);
     write_leak_check(r, j);
     write_notes(r, "replans", "replan", j);
+    write_notes(r, "spot", "spot", j);
     write_notes(r, "drifts", "drift", j);
     write_notes(r, "faults", "fault", j);
     write_notes(r, "warnings", "warning", j);

@@ -26,6 +26,12 @@ struct start {
     int n_units;
 };
 
+// How long a node has fetched the job's data.
+struct fetch {
+    int node, attempt;
+    int64_t us;
+};
+
 struct lessons {
     struct rb_arena arena;
     const struct rb_plan *plan;
@@ -35,6 +41,8 @@ struct lessons {
     int n, *last, n_last; // last: by trial, its last start; -1: none
     struct rb_provision_sample *refusals; // [n_refusals]
     int n_refusals;
+    struct fetch *fetches; // [n_fetches]
+    int n_fetches;
     bool was_resumed;
 };
 
@@ -46,6 +54,7 @@ static void finish(struct lessons *l)
     free(l->starts);
     free(l->last);
     free(l->refusals);
+    free(l->fetches);
 }
 
 // ---- the journal, again
@@ -111,12 +120,28 @@ static void take_refusal(struct lessons *l, const struct rb_event *event)
                                                                 .outcome = "capacity"};
 }
 
+static void take_fetch(struct lessons *l, const struct rb_event *event)
+{
+    l->fetches = rb_grow(l->fetches, l->n_fetches, sizeof *l->fetches);
+    l->fetches[l->n_fetches++] = (struct fetch){event->node, event->attempt, event->data_us};
+}
+
+static int64_t fetched_us(const struct lessons *l, const struct rb_launch_row *row) // 0: it fetched nothing
+{
+    for (int i = 0; i < l->n_fetches; i++)
+        if (l->fetches[i].node == row->node && l->fetches[i].attempt == row->attempt)
+            return l->fetches[i].us;
+    return 0;
+}
+
 static bool take(void *ctx, const struct rb_event *event, struct rb_err *err)
 {
     struct lessons *l = ctx;
     (void)err;
     if (event->kind == RB_EVENT_NODE_REFUSED)
         take_refusal(l, event);
+    if (event->kind == RB_EVENT_NODE_READY && event->data_us > 0)
+        take_fetch(l, event);
     rb_engine_step(l->engine, event, &l->actions);
     l->was_resumed |= event->kind == RB_EVENT_RESUME;
     if (event->kind == RB_EVENT_REPORT && event->trial < rb_engine_n_trials(l->engine))
@@ -189,6 +214,18 @@ static bool put_units(struct lessons *l, const struct rb_run_files *f, struct rb
 
 // ---- delays
 
+static bool put_reading(const struct rb_job *job, const struct rb_launch_row *r, int64_t us, int64_t now_us,
+                        struct rb_store *store, struct rb_err *err)
+{
+    const struct rb_reading_sample sample = {.fetch = job->data_fetch,
+                                             .infra = r->infra,
+                                             .instance_type = r->instance_type,
+                                             .bytes = job->data_bytes,
+                                             .read_s = (double)us / RB_US_PER_S,
+                                             .measured_at_us = now_us};
+    return !job->data_fetch || rb_store_add_reading(store, job->profile, &sample, err);
+}
+
 static bool put_delays(struct lessons *l, const struct rb_run_files *f, struct rb_journal *j, struct rb_store *store,
                        struct rb_err *err)
 {
@@ -205,13 +242,16 @@ static bool put_delays(struct lessons *l, const struct rb_run_files *f, struct r
     }
     for (int i = 0; i < n_rows && n < RB_ENDED_DELAYS; i++) {
         const struct rb_launch_row *r = &rows[i];
+        const int64_t data_us = fetched_us(l, r);
+        if (data_us > 0 && !put_reading(l->plan->job, r, data_us, now_us, store, err))
+            return false;
         if (rb_infra_within(r->infra, "local") || r->ready_us < 0 || r->running_us < r->intent_us || r->ready_us < r->running_us)
             continue;
         const struct rb_provision_sample p = {.infra = r->infra,
                                               .instance_type = r->instance_type,
                                               .market = r->market,
                                               .queue_s = (double)(r->running_us - r->intent_us) / RB_US_PER_S,
-                                              .init_s = (double)(r->ready_us - r->running_us) / RB_US_PER_S,
+                                              .init_s = fmax(0, (double)(r->ready_us - r->running_us - data_us) / RB_US_PER_S),
                                               .outcome = "ok",
                                               .measured_at_us = now_us};
         if (!rb_store_add_provision(store, &p, err))

@@ -1,6 +1,8 @@
 #!/bin/sh
 # Runs on a node, for rbrun. POSIX sh, coreutils, util-linux's flock and setsid. Every verb may be repeated.
 #   setup                    the job's set-up command, once
+#   data                     the command that fetches the job's data, once; prints for how many microseconds it ran. Without
+#                            one: is its folder there?
 #   run TRIAL ATTEMPT NONCE  starts the trial's process group unless it was started, then follows its output to the end
 #   yield TRIAL ATTEMPT WHY  its RB_PREEMPT_FILE appears: a script that looks for it checkpoints and ends with 75
 #   stop TRIAL ATTEMPT CODE REST   ends it once files of its checkpoint have changed and rested for REST seconds; it has
@@ -12,7 +14,7 @@
 #   load TRIAL DIGEST        tar on stdin becomes the trial's resume directory
 #   upload TRIAL ATTEMPT DIR URI NAME NAMES, download TRIAL DIGEST URI, discard URI   the same through the bucket's own
 #                            client; what it holds is removed
-# stdin of run and setup is a sh fragment of quoted exports: it is never part of an argv, and is deleted once read.
+# stdin of run, setup and data is a sh fragment of quoted exports: it is never part of an argv, and is deleted once read.
 set -eu
 umask 077
 base=$(cd "$(dirname "$0")" && pwd -P) # one name of it, whatever it was reached by: see end_strays
@@ -253,6 +255,28 @@ setup)
     cd "$base/work"
     /bin/sh -c "$rb_command" >"$base/setup.log" 2>&1 </dev/null || { code=$?; tail -n 5 "$base/setup.log" >&2; exit $code; }
     ;;
+data)
+    cat >"$base/data.env.$$"
+    . "$base/data.env.$$"
+    rm -f "$base/data.env.$$"
+    export RB_DATA_DIR="${rb_data:-$base/data}"
+    if [ -z "${rb_command:-}" ]; then
+        [ -d "$RB_DATA_DIR" ] || die "there is no folder $RB_DATA_DIR"
+        exit 0
+    fi
+    exec 9>"$base/data.lock"
+    flock 9 # an earlier call may still fetch, after its connection was lost
+    if [ ! -e "$base/fetched" ]; then
+        mkdir -p "$RB_DATA_DIR" "$base/work"
+        cd "$base/work"
+        begun=$(date +%s%N)
+        /bin/sh -c "$rb_command" >"$base/data.log" 2>&1 </dev/null 9>&- ||
+            { code=$?; tail -n 5 "$base/data.log" >&2; [ $code -ne 255 ] || code=1; exit $code; } # 255 is ssh's own
+        echo $((($(date +%s%N) - begun) / 1000)) >"$base/fetched.new"
+        mv "$base/fetched.new" "$base/fetched"
+    fi
+    cat "$base/fetched"
+    ;;
 run)
     task "$2" "$3"
     mkdir -p "$dir"
@@ -279,6 +303,7 @@ supervise)
     [ "${rb_in_place:-0}" = 0 ] || RB_CHECKPOINT_DIR=$base/trials/$2/${rb_checkpoint_dir#../} # one name at every start
     [ "$rb_resume" = 0 ] || RB_RESUME_FROM=$base/trials/$2/resume
     export RB_METRICS_FILE RB_PREEMPT_FILE RB_PARAMS_FILE RB_CHECKPOINT_DIR RB_RESUME_FROM
+    [ -z "${rb_data+given}" ] || export RB_DATA_DIR="${rb_data:-$base/data}"
     printf '%s\n' "$RB_PARAMS_JSON" >params.json
     rb_file=$RB_CHECKPOINT_DIR/${rb_file_path:-} nonce=$4
     eval "rb_metric_file=${rb_metric_file:-}"

@@ -27,7 +27,7 @@ static void price(const struct rb_scenario *s, const struct rb_plan *plan, int o
     const struct rb_sim_offer *o = &s->sim_offers[offer];
     const struct rb_profile *p = s->profile;
     const struct rb_training *t = rb_profile_training(p, plan->offers[offer].accelerator);
-    const double billed_s = rb_dist_mean(&o->provisioning->init_s) + rb_dist_mean(&p->startup_s) + UNITS * t->base_s +
+    const double billed_s = rb_scenario_init_mean_s(s, offer) + rb_dist_mean(&p->startup_s) + UNITS * t->base_s +
                             rb_dist_mean(&p->checkpoint_s);
     const int64_t billed_us = rb_us_from_seconds(billed_s);
     m->instance_type = plan->offers[offer].instance_type;

@@ -5,6 +5,7 @@
 #include "planner/request/pace.h"
 #include "planner/request/question.h"
 #include "planner/request/save_note.h"
+#include "planner/request/stay.h"
 #include "planner/scores/early_runs.h"
 #include "planner/scores/estimator.h"
 #include "planner/search/fallbacks.h"
@@ -12,6 +13,7 @@
 
 #include "engine/core/policy.h"
 #include "profiles/catalog/infra.h"
+#include "profiles/store/reading.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -306,22 +308,50 @@ static void warn_unknown_spread(struct assembly *a, const struct rb_plan *plan)
                     plan->profile->name));
 }
 
+// How long the nodes of an offer read: what was measured there, or that nobody knows it.
+static void note_reading(struct assembly *a, const struct rb_job *job, const struct rb_profile *profile, int offer,
+                         bool *out_unknown)
+{
+    const struct rb_offer *o = &a->offers[offer];
+    const struct rb_reading *r = rb_reading_measured(job, profile, o);
+    char size[32], took[32];
+    *out_unknown = *out_unknown || !rb_reading_is_known(job, profile, o);
+    if (!r)
+        return;
+    const double read_s = rb_reading_mean_s(job, profile, o);
+    warn(a, rb_arena_printf(a->arena, "a new %s in %s fetches %s of data in %s on average (%.3g MB/s, measured on %d node%s)",
+                            o->instance_type, o->infra, rb_format_size_exact(job->data_bytes, size),
+                            rb_format_duration(rb_us_from_seconds(read_s), took),
+                            (double)job->data_bytes / fmax(read_s, 1e-6) / 1e6, r->nodes, r->nodes == 1 ? "" : "s"));
+}
+
+static void warn_unknown_reading(struct assembly *a, const struct rb_job *job)
+{
+    char size[32];
+    rb_format_size_exact(job->data_bytes, size);
+    warn(a, rb_arena_printf(a->arena,
+                            job->data_fetch
+                                ? "the time in which a new node fetches %s of data is not charged: the first run measures "
+                                  "it; until then declare data.bandwidth, such as 1GB/s"
+                                : "the time in which a new node reads %s of data is not charged: declare data.bandwidth, "
+                                  "such as 1GB/s",
+                            size));
+}
+
 // Data is transferred to the nodes: each node reads all of it.
 static void warn_data(struct assembly *a, const struct rb_plan *plan)
 {
     const struct rb_job *job = plan->job;
     const char *infra = a->offers[plan->stages[0].nodes[0].offer].infra;
     char size[32];
-    bool moves = false;
+    bool moves = false, unknown = false;
     if (job->data_bytes == 0)
         return;
     rb_format_size_exact(job->data_bytes, size);
-    if (job->data_bytes_per_s == 0)
-        warn(a, rb_arena_printf(
-                    a->arena,
-                    "the time in which a new node reads %s of data is not charged: declare data.bandwidth, such "
-                    "as 1GB/s",
-                    size));
+    for (int o = 0; o < a->n_offers; o++)
+        note_reading(a, job, plan->profile, o, &unknown);
+    if (unknown)
+        warn_unknown_reading(a, job);
     for (int i = 0; i < plan->n_stages; i++)
         for (int k = 0; k < plan->stages[i].n_nodes; k++)
             moves = moves || strcmp(a->offers[plan->stages[i].nodes[k].offer].infra, infra) != 0;
@@ -478,7 +508,7 @@ static bool assemble(struct rb_search *search, const struct rb_planner *planner,
                      struct rb_arena *arena, struct rb_plan *out, struct rb_err *err)
 {
     size_t n_offers = (size_t)search->scenario->n_offers;
-    struct assembly a = {.search = search, .arena = arena, .cap_warnings = 2 * (int)n_offers + 16};
+    struct assembly a = {.search = search, .arena = arena, .cap_warnings = 3 * (int)n_offers + 16};
     if (search->req->job->resources.spot == RB_SPOT_SAFE)
         a.n_spot = rb_planner_spot_offers(search->req->job, search->req->catalog, arena, &a.spot);
     const size_t n_all = n_offers + (size_t)a.n_spot;
@@ -848,6 +878,101 @@ void rb_planner_size(struct rb_plan_request *io, const struct rb_scenario *s)
     io->samples_asked = asked;
 }
 
+static bool plan_anywhere(const struct rb_plan_request *req, const struct rb_planner *planner, struct rb_arena *arena,
+                          struct rb_plan *out_plan, struct rb_plan_result *out_result, struct rb_err *err)
+{
+    struct rb_question q;
+    if (!rb_question_init(&q, req, arena, err))
+        return false;
+    if (rb_question_is_free(&q) && planner != &rb_planner_mean) // which only considers means under a deadline
+        q.req.objective = RB_OBJECTIVE_MIN_TIME;
+    const bool ok = answer(&q, planner, arena, out_plan, out_result, err);
+    rb_question_finish(&q);
+    return ok;
+}
+
+// --- data.stay
+
+struct place_plan {
+    struct rb_plan plan;
+    struct rb_plan_result result;
+    struct rb_err err;
+    bool exists;
+};
+
+static bool is_better_place(const struct place_plan *a, const struct place_plan *b, enum rb_objective objective)
+{
+    if (a->exists != b->exists)
+        return a->exists;
+    if (a->exists)
+        return rb_candidate_compare(&a->result.best, &b->result.best, objective) < 0;
+    const bool a_planned = a->err.code == RB_ERR_INFEASIBLE, b_planned = b->err.code == RB_ERR_INFEASIBLE;
+    return a_planned && b_planned ? a->result.best.estimate.p_both > b->result.best.estimate.p_both
+                                  : a_planned && !b_planned;
+}
+
+// What the other places would have cost, or why there is no plan there.
+static const char *describe_places(const struct place_plan *places, const struct rb_job *jobs, int n, int chosen,
+                                   struct rb_arena *arena)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
+    char money[32], time[32];
+    rb_buf_printf(&text, "data.stay: all nodes are in %s", rb_stay_place(&jobs[chosen], arena));
+    for (int i = 0; i < n; i++) {
+        const struct rb_estimate *e = &places[i].plan.estimate;
+        if (i == chosen)
+            continue;
+        rb_buf_printf(&text, "; in %s ", rb_stay_place(&jobs[i], arena));
+        if (places[i].exists)
+            rb_buf_printf(&text, "it would cost %s and take %s", rb_format_money(e->cost_uusd.mean, money),
+                          rb_format_duration(e->time_us.mean, time));
+        else if (places[i].err.code == RB_ERR_INFEASIBLE)
+            rb_buf_puts(&text, "no plan keeps the constraints");
+        else
+            rb_buf_printf(&text, "it cannot be planned (%s)", places[i].err.message);
+    }
+    return rb_arena_strdup(arena, rb_buf_str(&text));
+}
+
+static void put_first(const char *warning, struct rb_arena *arena, struct rb_plan *plan)
+{
+    const char **all = rb_arena_array(arena, (size_t)plan->n_warnings + 1, sizeof *all);
+    all[0] = warning;
+    for (int i = 0; i < plan->n_warnings; i++)
+        all[i + 1] = plan->warnings[i];
+    plan->warnings = all;
+    plan->n_warnings++;
+}
+
+// Each place is searched as if it were the only one, and the best of their plans is taken: jobs [n], of one place each.
+static bool plan_in_one_place(const struct rb_plan_request *req, const struct rb_planner *planner, const struct rb_job *jobs,
+                              int n, struct rb_arena *arena, struct rb_plan *out_plan,
+                              struct rb_plan_result *out_result, struct rb_err *err)
+{
+    struct place_plan *places = rb_arena_array(arena, (size_t)n, sizeof *places);
+    int best = 0;
+    for (int i = 0; i < n; i++) {
+        struct place_plan *p = &places[i];
+        struct rb_plan_request here = *req;
+        struct rb_time_share share;
+        here.job = &jobs[i];
+        here.runs = NULL; // of the offers of all places, as are the hints
+        here.n_hints = 0;
+        rb_time_share_begin(&share, req, (i + 1.0) / n, &here);
+        p->exists = plan_anywhere(&here, planner, arena, &p->plan, &p->result, &p->err);
+        if (i > 0 && is_better_place(p, &places[best], req->objective))
+            best = i;
+    }
+    *out_result = places[best].result;
+    if (!places[best].exists) {
+        *err = places[best].err;
+        return rb_err_prefix(err, "data.stay: in %s", rb_stay_place(&jobs[best], arena));
+    }
+    *out_plan = places[best].plan;
+    put_first(describe_places(places, jobs, n, best, arena), arena, out_plan);
+    return true;
+}
+
 bool rb_make_plan(const struct rb_plan_request *req, const char *planner, struct rb_arena *arena,
                   struct rb_plan *out_plan, struct rb_plan_result *out_result, struct rb_err *err)
 {
@@ -858,12 +983,8 @@ bool rb_make_plan(const struct rb_plan_request *req, const char *planner, struct
         return rb_err_set_at(err, RB_E_KEY_MISSING, (struct rb_place){NULL, 0, 0}, "deadline",
                              "missing, but resources.spot: safe keeps one: set deadline or give --deadline, or set "
                              "resources.spot to allow or never");
-    struct rb_question q;
-    if (!rb_question_init(&q, req, arena, err))
-        return false;
-    if (rb_question_is_free(&q) && chosen != &rb_planner_mean) // which only considers means under a deadline
-        q.req.objective = RB_OBJECTIVE_MIN_TIME;
-    const bool ok = answer(&q, chosen, arena, out_plan, out_result, err);
-    rb_question_finish(&q);
-    return ok;
+    const struct rb_job *jobs;
+    const int n = rb_stay_jobs(req->job, arena, &jobs);
+    return n == 1 ? plan_anywhere(req, chosen, arena, out_plan, out_result, err)
+                  : plan_in_one_place(req, chosen, jobs, n, arena, out_plan, out_result, err);
 }

@@ -2,6 +2,7 @@
 
 #include "planner/scores/early_runs.h"
 #include "planner/scores/stage_samples.h"
+#include "profiles/store/reading.h"
 #include "simulator/laws/trial_law.h"
 
 #include <math.h>
@@ -150,10 +151,12 @@ static bool list_instants(const struct rb_search *search, struct rb_stage_sample
         if (!ask_ends(samples, c, stage, ends_us, err))
             return false;
         const struct rb_provisioning *p = provisioning_of(search, c, stage + 1);
-        const double data_s = (double)rb_job_data_us(search->req->job) / (double)RB_US_PER_S;
+        const struct rb_plan_request *req = search->req;
+        const struct rb_offer *offer = &search->scenario->offers[c->stages[stage + 1].offer];
         for (int d = 0; d < QUANTILES; d++) {
             const double delay_s =
-                rb_dist_quantile(&p->queue_s, levels[d]) + rb_dist_quantile(&p->init_s, levels[d]) + data_s;
+                rb_dist_quantile(&p->queue_s, levels[d]) + rb_dist_quantile(&p->init_s, levels[d]) +
+                rb_reading_quantile_s(req->job, req->profile, offer, levels[d]);
             for (int t = 0; t < QUANTILES; t++) {
                 const int64_t at_us = ends_us[t] - rb_us_from_seconds(delay_s);
                 out->at_us[stage][t][d] = at_us > 0 ? at_us : 0;

@@ -1,3 +1,4 @@
+#include "planner/request/stay.h"
 #include "planner/search/search.h"
 
 #include "engine/core/policy.h"
@@ -44,6 +45,11 @@ bool rb_planner_check(const struct rb_job *job, const char *planner, const char 
                           "policy: %s keeps the nodes of the first stage throughout, so only static plans are what "
                           "it will carry out: leave out --%s, or add --set policy=elastic",
                           job->policy, pareto ? "pareto" : "planner");
+    if (many && rb_stay_n_places(job) > 1)
+        return rb_err_set(err, RB_E_DATA_STAY,
+                          "data.stay: --%s plans for one place, and resources.infra names several: name one of them, as "
+                          "with --set resources.infra=[aws]",
+                          many);
     return true;
 }
 

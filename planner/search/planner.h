@@ -139,7 +139,8 @@ void rb_planner_size(struct rb_plan_request *io, const struct rb_scenario *s);
 // layouts, ascending. Returns their number; 0 for an unusable offer.
 int rb_planner_sizes(const struct rb_scenario *s, int offer, int out_sizes[static RB_LIMIT_GPUS_PER_NODE]);
 
-// Makes a complete plan: offers, scenario, the chosen planner, the baselines, fallbacks, warnings. The plan is ready to
+// Makes a complete plan (of a job that stays in one place, out_plan->job names only the place chosen: questions about the
+// plan are asked of that job): offers, scenario, the chosen planner, the baselines, fallbacks, warnings. The plan is ready to
 // write except for tool, job_path and the two digests, which main fills in.
 // Infeasible: RB_ERR_INFEASIBLE with *out_result filled in (nearest values). out_plan lives in `arena`.
 bool rb_make_plan(const struct rb_plan_request *req, const char *planner, struct rb_arena *arena,

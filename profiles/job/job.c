@@ -140,3 +140,8 @@ int64_t rb_job_data_us(const struct rb_job *job)
         return 0;
     return (int64_t)ceil((double)job->data_bytes * (double)RB_US_PER_S / (double)job->data_bytes_per_s);
 }
+
+bool rb_job_has_data_dir(const struct rb_job *job)
+{
+    return job->data_fetch || job->data_mount;
+}

@@ -202,7 +202,10 @@ struct rb_job {
     bool in_place;               // the folder begins as a copy of the checkpoint that is resumed
     struct rb_string_list checkpoint_files; // globs below the folder; none: all of it
     bool starts_over;            // checkpoint.resume is false: every start trains from the beginning
-    int64_t data_bytes;          // 0: nodes read no data
+    const char *data_fetch;      // run on every new node after `setup`, to bring the data there; NULL: none
+    const char *data_mount;      // absolute; where the data is on a node. NULL: nowhere, or with data_fetch in the node's home
+    bool data_stays;             // `data.stay`: all nodes of a plan are in one place
+    int64_t data_bytes;          // 0: nodes read no data, or its size is not given
     int64_t data_uusd_per_gb;
     int64_t data_bytes_per_s;    // 0: the time of reading is unknown, and is not charged
     struct rb_resources resources;
@@ -236,7 +239,9 @@ void rb_job_write(const struct rb_job *job, struct rb_json *j);
 // policies, batch tuning, GPU sharing, ...). Called by rbplan, rbrun and rbsim, not by --check.
 bool rb_job_check_supported(const struct rb_job *job, struct rb_err *err);
 
-// How long a new node reads the job's data: 0 if there is none, or if its bandwidth is unknown.
+// How long a new node reads the job's data by data.bandwidth: 0 if there is none, or no bandwidth is given.
 int64_t rb_job_data_us(const struct rb_job *job);
+// Do nodes have a folder of data (RB_DATA_DIR)?
+bool rb_job_has_data_dir(const struct rb_job *job);
 
 #endif

@@ -260,17 +260,42 @@ static bool read_bandwidth(const struct rb_node *node, struct rb_job *job, struc
                           "a new node would read data.size for more than a year: check both");
 }
 
-static bool read_data(const struct rb_node *node, struct rb_job *job, struct rb_err *err)
+// Where the data is on a node: a path, no pattern.
+static bool read_mount(struct rb_map *m, struct rb_arena *arena, struct rb_job *job, struct rb_err *err)
 {
-    static const char *const keys[] = {"size", "price_per_gb", "bandwidth", NULL};
+    if (!rb_keys_text(m, "mount", NULL, arena, &job->data_mount, err))
+        return false;
+    return !job->data_mount || job->data_mount[0] == '/' ||
+           rb_node_refuse(rb_map_get(m, "mount"), err, RB_E_TEXT_FORM,
+                          "expected an absolute path, such as /mnt/data, got \"%.60s\"", job->data_mount);
+}
+
+static bool read_stay(struct rb_map *m, struct rb_job *job, struct rb_err *err)
+{
+    const struct rb_node *node = rb_keys_given(m, "stay");
+    return !node || rb_node_bool(node, &job->data_stays, err);
+}
+
+// Only a job that says no more of its data than where it is or that it stays needs no size.
+static bool needs_size(struct rb_map *m)
+{
+    const bool is_placed = rb_keys_given(m, "mount") || rb_keys_given(m, "stay");
+    return !is_placed || rb_keys_given(m, "fetch") || rb_keys_given(m, "price_per_gb") || rb_keys_given(m, "bandwidth");
+}
+
+static bool read_data(const struct rb_node *node, struct rb_arena *arena, struct rb_job *job, struct rb_err *err)
+{
+    static const char *const keys[] = {"size", "price_per_gb", "bandwidth", "fetch", "mount", "stay", NULL};
     struct rb_map m;
     const struct rb_node *size;
     if (!node)
         return true;
-    return rb_keys_begin(&m, node, keys, err) && rb_map_need(&m, "size", &size, err) &&
+    return rb_keys_begin(&m, node, keys, err) && (!needs_size(&m) || rb_map_need(&m, "size", &size, err)) &&
            rb_keys_size(&m, "size", 0, &job->data_bytes, err) &&
            rb_keys_money(&m, "price_per_gb", 0, &job->data_uusd_per_gb, err) &&
-           read_bandwidth(rb_keys_given(&m, "bandwidth"), job, err);
+           read_bandwidth(rb_keys_given(&m, "bandwidth"), job, err) &&
+           rb_keys_text(&m, "fetch", NULL, arena, &job->data_fetch, err) && read_mount(&m, arena, job, err) &&
+           read_stay(&m, job, err);
 }
 
 // --- constraints ---
@@ -390,7 +415,7 @@ static bool read_job(const struct rb_node *root, struct rb_arena *arena, struct 
            rb_trial_spec_read(rb_keys_given(&m, "trial"), &job->space, arena, &job->trial, err) &&
            read_command(&m, arena, job, err) && read_checkpoint(rb_keys_given(&m, "checkpoint"), arena, job, err) &&
            rb_trial_args_check(job, rb_node_member(rb_map_get(&m, "trial"), "args"), err) &&
-           read_data(rb_keys_given(&m, "data"), job, err) &&
+           read_data(rb_keys_given(&m, "data"), arena, job, err) &&
            rb_resources_read(rb_keys_given(&m, "resources"), arena, &job->resources, err) && check_cpus(&m, job, err) &&
            read_constraints(&m, job, err) && read_guess(rb_keys_given(&m, "guess"), arena, job, err) &&
            rb_sinks_read(rb_keys_given(&m, "sinks"), arena, &job->sinks, err) &&

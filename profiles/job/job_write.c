@@ -78,18 +78,26 @@ static void write_data(const struct rb_job *job, struct rb_json *j)
 {
     char size[32], price[32];
     rb_json_key(j, "data");
-    if (job->data_bytes == 0) {
+    if (job->data_bytes == 0 && !rb_job_has_data_dir(job) && !job->data_stays) {
         rb_json_null(j);
         return;
     }
     rb_json_begin_object(j);
-    rb_json_kstring(j, "size", rb_format_size_exact(job->data_bytes, size));
-    rb_json_kstring(j, "price_per_gb", rb_format_money_exact(job->data_uusd_per_gb, price));
+    if (job->data_bytes > 0) {
+        rb_json_kstring(j, "size", rb_format_size_exact(job->data_bytes, size));
+        rb_json_kstring(j, "price_per_gb", rb_format_money_exact(job->data_uusd_per_gb, price));
+    }
     if (job->data_bytes_per_s > 0) {
         char bandwidth[40];
         snprintf(bandwidth, sizeof bandwidth, "%s/s", rb_format_size_exact(job->data_bytes_per_s, size));
         rb_json_kstring(j, "bandwidth", bandwidth);
     }
+    if (job->data_fetch)
+        rb_json_kstring(j, "fetch", job->data_fetch);
+    if (job->data_mount)
+        rb_json_kstring(j, "mount", job->data_mount);
+    if (job->data_stays)
+        rb_json_kbool(j, "stay", true);
     rb_json_end_object(j);
 }
 

@@ -101,6 +101,9 @@ static void check_variable(struct lint *l, const char *key, const char *command,
                       use->name);
     } else if (!exists && in_setup) {
         rb_err_set_at(next_warning(l), RB_E_LINT_VARIABLE, place, key, "$%s is not a variable of a node", use->name);
+    } else if (!in_setup && strcmp(use->name, "RB_DATA_DIR") == 0 && !rb_job_has_data_dir(l->job)) {
+        rb_err_set_at(next_warning(l), RB_E_LINT_VARIABLE, place, key,
+                      "$RB_DATA_DIR is empty: the job has neither data.fetch nor data.mount");
     } else if (!exists) {
         const char *near = rb_trial_variable_closest(space, use->name, l->arena);
         rb_err_set_at(next_warning(l), RB_E_LINT_VARIABLE, place, key, "$%s is not a variable of a trial%s%s%s",

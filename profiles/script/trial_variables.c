@@ -22,6 +22,7 @@ const char *const rb_trial_variables[] = {
     "RB_RESUME_FROM",
     "RB_CHECKPOINT_DIR",
     "RB_CHECKPOINT_EVERY_S",
+    "RB_DATA_DIR",
     "RB_PREEMPT_FILE",
     "RB_METRICS_FILE",
     "RB_NODE_RANK",

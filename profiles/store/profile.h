@@ -59,6 +59,15 @@ struct rb_provisioning {
     const struct rb_spells *spells;    // NULL: a market without memory
 };
 
+// How long nodes of one offer took to fetch the job's data.
+struct rb_reading {
+    const char *fetch;                 // the command, data.fetch of the job
+    const char *infra, *instance_type; // exactly
+    int64_t bytes;                     // data.size then
+    struct rb_dist read_s;
+    int nodes;                         // so many were measured
+};
+
 // One thing that a guessed profile rests on.
 struct rb_basis {
     const char *what, *from;
@@ -74,6 +83,8 @@ struct rb_profile {
     struct rb_dist startup_s, checkpoint_s;
     const struct rb_provisioning *provisioning; // first match wins
     int n_provisioning;
+    const struct rb_reading *readings; // [n_readings]; none: nothing was fetched yet
+    int n_readings;
     bool restarts;                    // `resumes: false`: a trial trains from the beginning again in every stage
     bool exact;                       // `exact: true`: times never vary
     bool has_measured;                // else it was written by hand

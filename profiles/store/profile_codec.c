@@ -6,6 +6,7 @@
 #include "profiles/catalog/infra.h"
 #include "profiles/job/keys.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -338,6 +339,40 @@ bool rb_provisioning_read(const struct rb_node *list, struct rb_arena *arena, co
     return true;
 }
 
+// --- how long data is fetched ---
+
+static bool read_reading(const struct rb_node *node, struct rb_arena *arena, struct rb_reading *r, struct rb_err *err)
+{
+    static const char *const keys[] = {"fetch", "infra", "instance_type", "size", "read_s", "nodes", NULL};
+    const struct rb_node *size;
+    struct rb_map m;
+    if (!rb_keys_begin(&m, node, keys, err) || !rb_keys_need_text(&m, "fetch", arena, &r->fetch, err) ||
+        !rb_keys_need_text(&m, "infra", arena, &r->infra, err) ||
+        !rb_keys_need_text(&m, "instance_type", arena, &r->instance_type, err) ||
+        !rb_map_need(&m, "size", &size, err) || !rb_keys_size(&m, "size", 0, &r->bytes, err) ||
+        !need_measured(&m, "read_s", arena, &r->read_s, err) ||
+        !rb_map_need_count(&m, "nodes", 1, INT_MAX, &r->nodes, err))
+        return false;
+    return r->bytes > 0 || rb_node_refuse(size, err, RB_E_SIZE, "expected the size of the data, such as 150GB");
+}
+
+static bool read_readings(const struct rb_node *list, struct rb_arena *arena, struct rb_profile *p, struct rb_err *err)
+{
+    if (!list)
+        return true;
+    if (!rb_node_list(list, err))
+        return false;
+    if (list->n_children > RB_LIMIT_INSTANCE_TYPES)
+        return rb_node_refuse(list, err, RB_E_LIST_LENGTH, "expected at most %d entries, got %d",
+                              RB_LIMIT_INSTANCE_TYPES, list->n_children);
+    struct rb_reading *rows = rb_arena_array(arena, (size_t)list->n_children, sizeof *rows);
+    p->readings = rows;
+    for (const struct rb_node *child = list->first; child; child = child->next)
+        if (!read_reading(child, arena, &rows[p->n_readings++], err))
+            return false;
+    return true;
+}
+
 // --- what a guess rests on ---
 
 static bool read_basis_row(const struct rb_node *node, struct rb_arena *arena, struct rb_basis *out, struct rb_err *err)
@@ -416,7 +451,7 @@ bool rb_profile_read(const struct rb_node *root, const char *name_override, cons
 {
     static const char *const keys[] = {
         "format",       "name",         "unit",    "source", "training", "noise", "startup_s",
-        "checkpoint_s", "provisioning", "resumes", "exact",  "measured", "basis", NULL};
+        "checkpoint_s", "provisioning", "resumes", "exact",  "measured", "basis", "data", NULL};
     struct rb_profile p = {0};
     struct rb_map m;
     bool resumes;
@@ -431,7 +466,7 @@ bool rb_profile_read(const struct rb_node *root, const char *name_override, cons
         !read_noise(&m, arena, &p, err) || !need_measured(&m, "startup_s", arena, &p.startup_s, err) ||
         !need_measured(&m, "checkpoint_s", arena, &p.checkpoint_s, err) ||
         !rb_provisioning_read(rb_keys_given(&m, "provisioning"), arena, &p.provisioning, &p.n_provisioning, err) ||
-        !read_flag(&m, "resumes", true, &resumes, err) || !read_flag(&m, "exact", false, &p.exact, err))
+        !read_readings(rb_keys_given(&m, "data"), arena, &p, err) || !read_flag(&m, "resumes", true, &resumes, err) || !read_flag(&m, "exact", false, &p.exact, err))
         return false;
     const struct rb_node *measured = rb_keys_given(&m, "measured");
     p.has_measured = measured != NULL;

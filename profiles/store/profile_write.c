@@ -74,6 +74,20 @@ static void write_provisioning(const struct rb_provisioning *p, struct rb_json *
     rb_json_end_object(j);
 }
 
+static void write_readings(const struct rb_profile *p, struct rb_json *j)
+{
+    char size[32];
+    rb_json_karray(j, "data");
+    for (int i = 0; i < p->n_readings; i++) {
+        const struct rb_reading *r = &p->readings[i];
+        rb_json_put(j, "{fetch: %s infra: %s instance_type: %s size: %s", r->fetch, r->infra, r->instance_type,
+                    rb_format_size_exact(r->bytes, size));
+        write_dist(j, "read_s", &r->read_s);
+        rb_json_put(j, "nodes: %d}", r->nodes);
+    }
+    rb_json_end_array(j);
+}
+
 static const char *source_or_null(const struct rb_profile *p)
 {
     return p->source && *p->source ? p->source : NULL;
@@ -105,6 +119,8 @@ void rb_profile_write(const struct rb_profile *p, struct rb_json *j)
     for (int i = 0; i < p->n_provisioning; i++)
         write_provisioning(&p->provisioning[i], j);
     rb_json_end_array(j);
+    if (p->n_readings > 0)
+        write_readings(p, j);
     if (p->restarts)
         rb_json_kbool(j, "resumes", false);
     if (p->exact)

@@ -31,6 +31,8 @@ struct rb_samples {
     int n_throughputs;
     struct rb_provision_sample *provisions; // [n_provisions] by infra, instance type, market; shared by all profiles
     int n_provisions;
+    struct rb_reading_sample *readings;     // [n_readings] by command, infra, instance type, order of measurement
+    int n_readings;
     struct rb_spot_sample *spots;           // [n_spots] by infra, instance type, time; shared by all profiles
     int n_spots;
 };
@@ -56,6 +58,9 @@ bool rb_provision_fit(const struct rb_samples *s, struct rb_arena *arena, struct
                       struct rb_err *err);
 // The entries that can be used for planning, as entries of a profile. [*out_n], in the arena.
 struct rb_provisioning *rb_provision_entries(const struct rb_fit_report *report, struct rb_arena *arena, int *out_n);
+
+// How long data is fetched, by command and machine, into the report's profile: after what an imported one says itself.
+bool rb_reading_fit(const struct rb_samples *s, struct rb_arena *arena, struct rb_fit_report *report, struct rb_err *err);
 
 // Finds the hyperparameter that explains most of the spread between runs, for dominant_param and dominant_share.
 // log_deviation[i]: log of run i's mean unit time over its cell's mean.

@@ -51,6 +51,13 @@
     " in_budget INTEGER) STRICT;"                                                                                    \
     "CREATE INDEX ended_profile ON ended(profile);"
 
+// Schema 5.
+#define READING_TABLE                                                                                            \
+    "CREATE TABLE reading(id INTEGER PRIMARY KEY, profile TEXT NOT NULL, fetch TEXT NOT NULL, infra TEXT NOT NULL," \
+    " instance_type TEXT NOT NULL, bytes INTEGER NOT NULL CHECK(bytes > 0), read_s REAL NOT NULL CHECK(read_s >= 0)," \
+    " source TEXT NOT NULL, measured_at_us INTEGER NOT NULL) STRICT;"                                             \
+    "CREATE INDEX reading_profile ON reading(profile);"
+
 // Texts name what was measured and are never null; a null number is one that was not measured.
 static const char schema[] =
     "CREATE TABLE profile(name TEXT PRIMARY KEY, document TEXT NOT NULL, source TEXT NOT NULL,"
@@ -89,7 +96,7 @@ enum { MADE = 3 }; // the schema that a new file begins with
 
 // From schema i to i + 1; from 0, an empty file, to MADE.
 static const char *const steps[RB_STORE_SCHEMA] = {schema, STEP_TABLE, FOUND_TABLES METRIC_COLUMNS,
-                                                    ENDED_TABLE};
+                                                    ENDED_TABLE, READING_TABLE};
 
 static bool make_private_dirs(char *path, struct rb_err *err)
 {

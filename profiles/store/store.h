@@ -14,8 +14,8 @@
 #include "profiles/store/profile.h"
 
 // 2: what a run reported about its steps; 3: metrics of what ended runs found; 4: what ended runs measured, and how their
-// predictions fared
-#define RB_STORE_SCHEMA 4
+// predictions fared; 5: how long nodes fetched the data of their job
+#define RB_STORE_SCHEMA 5
 
 struct rb_store;
 
@@ -78,6 +78,15 @@ struct rb_provision_sample {
     int64_t measured_at_us;
 };
 bool rb_store_add_provision(struct rb_store *s, const struct rb_provision_sample *p, struct rb_err *err);
+
+// One node that has carried out data.fetch.
+struct rb_reading_sample {
+    const char *fetch, *infra, *instance_type; // fetch: the command
+    int64_t bytes;               // data.size
+    double read_s;
+    int64_t measured_at_us;
+};
+bool rb_store_add_reading(struct rb_store *s, const char *profile, const struct rb_reading_sample *r, struct rb_err *err);
 
 // One spot price point (spot-csv); preempted: -1 unknown, else 0 or 1.
 bool rb_store_add_spot(struct rb_store *s, const char *infra, const char *instance_type, int64_t at_us,

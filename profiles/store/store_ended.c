@@ -37,6 +37,11 @@ bool rb_store_forget_ended(struct rb_store *s, const char *run, const char *prof
 {
     return rb_store_run(s, err, "DELETE FROM run WHERE of_run = ?", "s", run) &&
            rb_store_run(s, err, "DELETE FROM provision WHERE source = '" SOURCE "' || ?", "s", run) &&
+           rb_store_run(s, err, "DELETE FROM reading WHERE source = '" SOURCE "' || ?", "s", run) &&
+           rb_store_run(s, err,
+                        "DELETE FROM reading WHERE profile = ?1 AND id NOT IN (SELECT id FROM reading WHERE profile = ?1"
+                        " ORDER BY id DESC LIMIT " NUMBER_TEXT(RB_ENDED_PROVISION) ")",
+                        "s", profile) &&
            rb_store_run(s, err,
                         "DELETE FROM run WHERE profile = ?1 AND of_run IS NOT NULL AND of_run NOT IN (SELECT of_run FROM"
                         " run WHERE profile = ?1 AND of_run IS NOT NULL GROUP BY of_run ORDER BY max(measured_at_us)"

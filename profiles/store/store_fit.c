@@ -235,6 +235,8 @@ static bool fit(struct rb_store *s, const char *name, bool use_imported, struct 
     if (!rb_provision_fit(&samples, arena, &report, err))
         return false;
     append_measured_provisioning(&report, arena);
+    if (!rb_reading_fit(&samples, arena, &report, err))
+        return false;
     rb_fit_judge(&samples, arena, &report);
     *out = report;
     return true;

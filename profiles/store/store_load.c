@@ -387,6 +387,36 @@ static bool read_provision(sqlite3_stmt *row, struct rb_arena *arena, void *out,
     return true;
 }
 
+static bool read_reading(sqlite3_stmt *row, struct rb_arena *arena, void *out, struct rb_err *err)
+{
+    const struct rb_reading_sample r = {.fetch = rb_store_text(row, 0, arena),
+                                        .infra = rb_store_text(row, 1, arena),
+                                        .instance_type = rb_store_text(row, 2, arena),
+                                        .bytes = sqlite3_column_int64(row, 3),
+                                        .read_s = sqlite3_column_double(row, 4),
+                                        .measured_at_us = sqlite3_column_int64(row, 5)};
+    if (r.bytes <= 0 || !is_time(r.read_s))
+        return damaged(err, "reading", sqlite3_column_int64(row, 6), "a size and a time");
+    *(struct rb_reading_sample *)out = r;
+    return true;
+}
+
+// A store of an older program has no such table, and a command that only reads makes none.
+static bool load_readings(struct rb_store *s, const char *profile, struct rb_arena *arena, struct rb_samples *out,
+                          struct rb_err *err)
+{
+    void *rows;
+    if (s->schema < 5)
+        return true;
+    if (!rb_store_select(s,
+                         "SELECT fetch, infra, instance_type, bytes, read_s, measured_at_us, id FROM reading"
+                         " WHERE profile = ?1 ORDER BY fetch, infra, instance_type, id",
+                         profile, read_reading, sizeof *out->readings, arena, &rows, &out->n_readings, err))
+        return false;
+    out->readings = rows;
+    return true;
+}
+
 static bool read_spot(sqlite3_stmt *row, struct rb_arena *arena, void *out, struct rb_err *err)
 {
     (void)err;
@@ -419,7 +449,7 @@ bool rb_store_load_samples(struct rb_store *s, const char *profile, struct rb_ar
 {
     struct rb_samples samples = {.profile = rb_arena_strdup(arena, profile)};
     if (!load_runs(s, profile, arena, &samples, err) || !load_shared(s, profile, arena, &samples, err) ||
-        !load_throughputs(s, profile, arena, &samples, err) || !load_clouds(s, arena, &samples, err))
+        !load_throughputs(s, profile, arena, &samples, err) || !load_readings(s, profile, arena, &samples, err) || !load_clouds(s, arena, &samples, err))
         return false;
     *out = samples;
     return true;

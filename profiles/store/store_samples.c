@@ -134,6 +134,15 @@ bool rb_store_add_provision(struct rb_store *s, const struct rb_provision_sample
                         p->init_s < 0 ? NAN : p->init_s, p->outcome, s->source, p->measured_at_us);
 }
 
+bool rb_store_add_reading(struct rb_store *s, const char *profile, const struct rb_reading_sample *r, struct rb_err *err)
+{
+    return rb_store_run(s, err,
+                        "INSERT INTO reading(profile, fetch, infra, instance_type, bytes, read_s, source, measured_at_us)"
+                        " VALUES(?,?,?,?,?,?,?,?)",
+                        "ssssIdsI", profile, r->fetch, r->infra, r->instance_type, r->bytes, r->read_s, s->source,
+                        r->measured_at_us);
+}
+
 bool rb_store_add_spot(struct rb_store *s, const char *infra, const char *instance_type, int64_t at_us,
                        struct rb_rate rate, int preempted, struct rb_err *err)
 {

@@ -78,12 +78,25 @@ int64_t rb_draw_queue_us(const struct rb_scenario *s, int offer, int stage, int 
                        draw(&o->provisioning->queue_s, s, RB_DRAW_QUEUE, stage, ordinal, attempt, replicate));
 }
 
+static int64_t draw_reading_us(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt,
+                               uint32_t replicate)
+{
+    const struct rb_sim_offer *o = &s->sim_offers[offer];
+    if (!o->reading)
+        return o->data_us;
+    const double error = is_constant(&o->reading_error) ? 1
+                                                        : shared_error(&o->reading_error, s, RB_DRAW_READING_ERROR,
+                                                                       (int)(o->reading - s->profile->readings), replicate);
+    return duration_us(error * o->reading_scale *
+                       draw(&o->reading->read_s, s, RB_DRAW_READING, stage, ordinal, attempt, replicate));
+}
+
 int64_t rb_draw_init_us(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt, uint32_t replicate)
 {
     const struct rb_sim_offer *o = &s->sim_offers[offer];
     return duration_us(node_error(s, offer, &o->init_error, RB_DRAW_INIT_ERROR, replicate) *
                        draw(&o->provisioning->init_s, s, RB_DRAW_INIT, stage, ordinal, attempt, replicate)) +
-           o->data_us;
+           draw_reading_us(s, offer, stage, ordinal, attempt, replicate);
 }
 
 bool rb_draw_refused(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt, uint32_t replicate)

@@ -52,14 +52,15 @@ static void count_page(struct rb_noise *noise, const struct table *t, const void
         atomic_fetch_add_explicit(&noise->n_pages, 1, memory_order_relaxed);
 }
 
-// Numbers the distinct provisioning entries in use. Returns how many.
+// Numbers the distinct delays of nodes in use: entries of the provisioning, and of readings. Returns how many.
 static int number_kinds(const struct rb_scenario *s, int *kind)
 {
     int n = 0;
     for (int i = 0; i < s->n_offers; i++) {
         kind[i] = -1;
         for (int k = 0; k < i && kind[i] < 0; k++) {
-            if (s->sim_offers[k].provisioning == s->sim_offers[i].provisioning)
+            if (s->sim_offers[k].provisioning == s->sim_offers[i].provisioning &&
+                s->sim_offers[k].reading == s->sim_offers[i].reading && s->sim_offers[k].data_us == s->sim_offers[i].data_us)
                 kind[i] = kind[k];
         }
         kind[i] = kind[i] < 0 ? n++ : kind[i];

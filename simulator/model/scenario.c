@@ -2,6 +2,7 @@
 
 #include "profiles/catalog/infra.h"
 #include "profiles/guess/guess.h"
+#include "profiles/store/reading.h"
 #include "profiles/store/save_interval.h"
 #include "simulator/model/noise.h"
 #include "simulator/stage/kept_trials.h"
@@ -142,6 +143,14 @@ static void take_errors(struct rb_sim_offer *o)
     o->measurement = rb_dist_error(o->training ? o->training->relative_error : 0);
     o->queue_error = rb_dist_error(o->provisioning ? o->provisioning->queue_s.relative_error : 0);
     o->init_error = rb_dist_error(o->provisioning ? o->provisioning->init_s.relative_error : 0);
+    o->reading_error = rb_dist_error(o->reading ? o->reading->read_s.relative_error : 0);
+}
+
+static void take_reading(struct rb_sim_offer *o, const struct rb_job *job, const struct rb_profile *profile)
+{
+    o->data_us = rb_reading_declared_us(job, o->offer);
+    o->reading = rb_reading_measured(job, profile, o->offer);
+    o->reading_scale = o->reading ? rb_reading_scale(job, o->reading) : 0;
 }
 
 bool rb_scenario_draws_in_parts(const struct rb_scenario *s, int offer)
@@ -166,9 +175,9 @@ bool rb_scenario_init(struct rb_scenario *s, const struct rb_job *job, const str
         o->training = rb_profile_training(profile, offers[i].accelerator);
         o->provisioning = find_provisioning(profile, &offers[i]);
         judge(o, profile);
+        take_reading(o, job, profile);
         take_errors(o);
         o->save_every_s = (double)rb_planned_save_interval_s(job, profile, &offers[i]);
-        o->data_us = o->provisioning == &already_here ? 0 : rb_job_data_us(job);
         if (!bill_offer(job, &offers[i], disk_prices, &o->billing, err)) {
             free(made.sim_offers);
             return false;
@@ -210,7 +219,7 @@ int rb_scenario_trial(const struct rb_scenario *s, int stage, int position)
 double rb_scenario_init_mean_s(const struct rb_scenario *s, int offer)
 {
     const struct rb_sim_offer *o = &s->sim_offers[offer];
-    return rb_dist_mean(&o->provisioning->init_s) + (double)o->data_us / (double)RB_US_PER_S;
+    return rb_dist_mean(&o->provisioning->init_s) + rb_reading_mean_s(s->job, s->profile, o->offer);
 }
 
 void rb_scenario_keep_noise(struct rb_scenario *s, int n_replicates, size_t most_bytes)

@@ -14,11 +14,15 @@ struct rb_sim_offer {
     const struct rb_provisioning *provisioning;
     const struct rb_training *training;
     struct rb_billing billing;
-    // Error factors of measured means: on unit times, queueing delays and initialisations. Drawn once per replicate
-    // (draws.h).
-    struct rb_dist measurement, queue_error, init_error;
+    // Error factors of measured means: on unit times, queueing delays, initialisations and readings. Drawn once per
+    // replicate (draws.h).
+    struct rb_dist measurement, queue_error, init_error, reading_error;
     double save_every_s;     // trials on its nodes save this often in the middle of a stage; 0: they do not
-    int64_t data_us;         // a new node reads the job's data after its initialisation and before it is ready; billed
+    // A new node reads the job's data after its initialisation and before it is ready; billed. Either data.bandwidth
+    // says how long, or what was measured does, times reading_scale.
+    int64_t data_us;
+    const struct rb_reading *reading; // NULL: data_us
+    double reading_scale;
     bool usable;             // else `why_not` gives the reason (accelerator not in the profile, no provisioning, no
                              // spot hazard)
     char why_not[640];

@@ -109,6 +109,13 @@ static inline struct lanes draw_queue(struct lane_stream *g, const struct rb_sam
     return running;
 }
 
+static inline struct lanes draw_reading(struct lane_stream *g, const struct rb_sampler_request *request,
+                                        struct lanes error)
+{
+    return request->reading ? lanes_times(lanes_product(draw_lanes(g, request->reading), error), request->reading_scale)
+                            : lanes_all(request->data_s);
+}
+
 static inline void request_nodes(struct block *b, uint32_t number, const struct rb_sampler_stage *stage)
 {
     const struct lanes ahead = lanes_max(lanes_sub(b->before_s, lanes_all(stage->early_at_s)), lanes_all(0));
@@ -117,12 +124,13 @@ static inline void request_nodes(struct block *b, uint32_t number, const struct 
         const struct rb_sampler_request *request = &b->p->requests[stage->first_request + i];
         const struct lanes queue_error = shared_factor(b, number, &request->queue_error);
         const struct lanes init_error = shared_factor(b, number, &request->init_error);
+        const struct lanes reading_error = shared_factor(b, number, &request->reading_error);
         for (int node = request->first; node < request->first + request->n; node++) {
             const struct lanes running = lanes_sub(lanes_product(draw_queue(&g, request), queue_error), ahead);
             const struct lanes init = lanes_product(draw_lanes(&g, request->init), init_error);
             lanes_store(row(b->scratch->running_s, node), running);
             lanes_store(row(b->scratch->ready_s, node),
-                        lanes_add(lanes_add(running, init), lanes_all(request->data_s)));
+                        lanes_add(lanes_add(running, init), draw_reading(&g, request, reading_error)));
         }
     }
     b->streams[0] = g;

@@ -26,8 +26,10 @@ struct rb_sampler_error {
 struct rb_sampler_request {
     int first, n; // numbers
     const struct rb_sampler_table *queue, *init;
-    struct rb_sampler_error queue_error, init_error;
-    float data_s;     // the data each one reads before it is ready
+    struct rb_sampler_error queue_error, init_error, reading_error;
+    const struct rb_sampler_table *reading; // of the job's data, which each one reads before it is ready, times
+    float reading_scale;                    // this; NULL:
+    float data_s;                           // this long
     uint32_t refused; // of 2^31 requests; 0: none
 };
 

@@ -3,6 +3,7 @@
 #include "base/order.h"
 #include "base/text/units.h"
 #include "engine/core/rungs.h"
+#include "profiles/store/reading.h"
 #include "profiles/store/save_interval.h"
 
 #include <math.h>
@@ -32,13 +33,17 @@ static double most_start_s(const struct rb_plan *plan, int offer)
         return INFINITY;
     const double f = p->capacity_failure, refusals = f > 0 ? ceil(log1p(-q) / log(f)) : 0;
     return (1 + refusals) * rb_dist_quantile(&p->queue_s, q) + rb_dist_quantile(&p->init_s, q) +
+           rb_reading_quantile_s(plan->job, plan->profile, &plan->offers[offer], q) +
            rb_dist_quantile(&plan->profile->startup_s, q);
 }
 
 static double mean_start_s(const struct rb_plan *plan, int offer)
 {
     const struct rb_provisioning *p = provisioning(plan, offer);
-    return p ? rb_dist_mean(&p->queue_s) + rb_dist_mean(&p->init_s) + rb_dist_mean(&plan->profile->startup_s) : 0;
+    return p ? rb_dist_mean(&p->queue_s) + rb_dist_mean(&p->init_s) +
+                   rb_reading_mean_s(plan->job, plan->profile, &plan->offers[offer]) +
+                   rb_dist_mean(&plan->profile->startup_s)
+             : 0;
 }
 
 static void count_offer(struct rb_plan_spot *s, const struct rb_plan *plan, int offer)

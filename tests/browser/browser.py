@@ -106,6 +106,14 @@ class Browser:
         return self.js("return Array.from(document.querySelectorAll(arguments[0] + ' tbody tr'), function (row) {"
                        "  return Array.from(row.cells, function (cell) { return cell.textContent; }); })", selector)
 
+    def chart(self, name):
+        """The option that is drawn: names of series, and of each the data's values and words."""
+        return self.js("""
+            var name = arguments[0], chart = rb_page.charts.filter(function (c) { return c.name === name; })[0];
+            return chart.option.series.map(function (s) {
+                return {name: s.name, data: s.data.map(function (d) { return {value: d.value, name: d.name}; })};
+            });""", name)
+
     # --- how it is looked at
 
     def size(self, size):

@@ -16,15 +16,6 @@ def number(value):
     return "%.6g" % value
 
 
-def chart(b, name):
-    """The option that is drawn: names of series, and of each the data's values and words."""
-    return b.js("""
-        var name = arguments[0], chart = rb_page.charts.filter(function (c) { return c.name === name; })[0];
-        return chart.option.series.map(function (s) {
-            return {name: s.name, data: s.data.map(function (d) { return {value: d.value, name: d.name}; })};
-        });""", name)
-
-
 def check_words(b, report):
     best = report["best"]
     summary = b.js("return document.getElementById('summary').textContent")
@@ -70,7 +61,7 @@ def check_node_time(b, report, document):
     assert report["node_time_us"]["actual"] == sum(report["node_time_us"]["by"].values())
     assert report["node_time_us"]["actual"] == 4 * (node["ended_us"] - node["running_us"]), node
     assert report["node_time_us"]["by"]["minimum"] == 0 < report["node_time_us"]["by"]["train"]
-    stacked = sum(s["data"][0]["value"] for s in chart(b, "run-node-time"))
+    stacked = sum(s["data"][0]["value"] for s in b.chart("run-node-time"))
     assert abs(stacked - report["node_time_us"]["actual"] / 1000) < 1, stacked
 
 
@@ -136,15 +127,15 @@ def check_failed_script(b, folder):
 
 def check_charts(b, document):
     history = document["history"]
-    bars = [d for s in chart(b, "run-gantt") if s["name"].startswith("stage ") for d in s["data"]]
+    bars = [d for s in b.chart("run-gantt") if s["name"].startswith("stage ") for d in s["data"]]
     drawn = sorted((round(d["value"][0] * 1000), round(d["value"][1] * 1000)) for d in bars)
     assert drawn == sorted((s["start_us"], s["end_us"]) for s in history["starts"]), drawn
-    usage = {s["name"]: s["data"] for s in chart(b, "run-usage")}
+    usage = {s["name"]: s["data"] for s in b.chart("run-usage")}
     assert [d["value"][1] for d in usage["GPUs in use"]][:len(history["gpus"]["rows"])] == [r[2] for r in history["gpus"]["rows"]]
     assert max(d["value"][1] for d in usage["GPUs owned"]) == 4
-    points = sorted(tuple(d["value"]) for s in chart(b, "run-learning") for d in s["data"] if d["value"][0] is not None)
+    points = sorted(tuple(d["value"]) for s in b.chart("run-learning") for d in s["data"] if d["value"][0] is not None)
     assert points == sorted((r[1], r[2]) for t in history["reports"]["trials"] for r in t["rows"])
-    actual = [s["data"][0]["value"][0] for s in chart(b, "run-outcome") if s["name"] == "this run"]
+    actual = [s["data"][0]["value"][0] for s in b.chart("run-outcome") if s["name"] == "this run"]
     assert actual == [document["report"]["time_us"]["actual"] / 1000], actual
 
 
@@ -153,9 +144,9 @@ def check_parameters(b, document):
     trials, law = document["report"]["trials"], document["plan"]["job"]["config"]["parameters"]["lr"]
     span = math.log(law["max"] / law["min"])
     expected = sorted(math.log(t["params"]["lr"] / law["min"]) / span for t in trials)
-    lines = [d["value"] for s in chart(b, "run-parallel") for d in s["data"] if d["value"][0] is not None]
+    lines = [d["value"] for s in b.chart("run-parallel") for d in s["data"] if d["value"][0] is not None]
     assert len(lines) == 4 * len(trials), lines  # lr, odd, epoch, val_acc
-    dots = [d["value"][0] for s in chart(b, "run-slices") for d in s["data"] if "; lr: " in d["name"]]
+    dots = [d["value"][0] for s in b.chart("run-slices") for d in s["data"] if "; lr: " in d["name"]]
     for drawn in (sorted(y for x, y in lines if x == 0), sorted(dots)):
         assert len(drawn) == len(expected) and all(abs(a - e) < 1e-9 for a, e in zip(drawn, expected)), drawn
     words = b.js("return document.getElementById('parameters').textContent")

@@ -98,6 +98,7 @@ def check(bin_dir, case):
             assert report["outcome"] == "complete", (report, done.stderr)
             assert [n["market"] for n in report["nodes"]] == case["markets"], (report["nodes"], notes)
             assert all(any(text in note for note in notes) for text in case["says"]), notes
+            assert [n["text"] for n in report["spot"]] == notes, (report["spot"], notes)
             assert "of slack, a loss costs at most" in notes[0], notes
             replayed = run.say("rbrun", "replay", "--state-dir", state, report["run"])
             assert " 0 orders differ" in replayed.stdout, replayed.stdout

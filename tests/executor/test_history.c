@@ -126,6 +126,20 @@ static void starts_and_reports_are_told(const struct rb_report *report, const st
     }
 }
 
+// What lies over the timeline is of a node or of a start that is there.
+static void instants_have_their_place(const struct rb_report *report, const struct rb_node *history)
+{
+    const struct rb_node *starts = rb_node_member(history, "starts");
+    for (const struct rb_node *s = rb_node_member(history, "saves")->first; s; s = s->next) {
+        const struct rb_node *start = item(starts, (int)integer(s, "start"));
+        assert_true(integer(s, "at_us") > integer(start, "start_us") && integer(s, "at_us") <= report->now_us);
+        assert_true(integer(s, "resource") > integer(start, "resource_start"));
+        assert_true(integer(s, "resource") <= integer(start, "saved_resource"));
+    }
+    for (const struct rb_node *s = rb_node_member(history, "refusals")->first; s; s = s->next)
+        assert_true(integer(s, "at_us") <= report->now_us && integer(s, "node") >= 0);
+}
+
 static void check(struct fake_run *r)
 {
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
@@ -136,6 +150,7 @@ static void check(struct fake_run *r)
     dollars_rise_to_the_bill(&report, doc.root);
     no_more_is_used_than_owned(doc.root);
     starts_and_reports_are_told(&report, doc.root);
+    instants_have_their_place(&report, doc.root);
 }
 
 static void run_to_its_end(struct fake_run *r)

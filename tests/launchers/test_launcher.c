@@ -27,6 +27,8 @@
 
 #include <cmocka.h>
 
+#include "tests/base/check.h"
+
 enum { EXIT_SKIPPED = 77, MAX_TASKS = 8 };
 
 struct seen {
@@ -54,6 +56,9 @@ struct fixture {
     bool prepared, prepare_failed, unreachable;
     char waits_for[512]; // what it said last of a node that is not prepared
     struct rb_err prepare_err;
+    bool fetching;
+    int n_fetches;        // how often fetching began
+    int64_t fetched_us;   // -1: not reported
     struct seen seen[MAX_TASKS]; // by trial
     bool (*until)(struct fixture *f);
     bool timed_out;
@@ -76,6 +81,23 @@ static void on_prepared(void *ctx, int node, const struct rb_err *err)
     if (err)
         f->prepare_err = *err;
     check_done(f);
+}
+
+static void on_fetching(void *ctx, int node, bool on)
+{
+    struct fixture *f = ctx;
+    (void)node;
+    f->fetching = on;
+    f->n_fetches += on;
+    check_done(f);
+}
+
+static void on_fetched(void *ctx, int node, int64_t us)
+{
+    struct fixture *f = ctx;
+    (void)node;
+    assert_false(f->prepared);
+    f->fetched_us = us;
 }
 
 static void on_line(void *ctx, int trial, int attempt, const char *bytes, size_t n)
@@ -259,6 +281,8 @@ static void make_launcher(struct fixture *f)
         .reconnects = f->reconnects,
         .events = {.ctx = f,
                    .prepared = on_prepared,
+                   .fetching = on_fetching,
+                   .fetched = on_fetched,
                    .line = on_line,
                    .file = on_file,
                    .again = on_again,
@@ -350,6 +374,12 @@ static int setup_ssh_impatient(void **state)
 static int setup_ssh_unprepared(void **state)
 {
     *state = create_fixture(true, 0);
+    return 0;
+}
+
+static int setup_local_unprepared(void **state)
+{
+    *state = create_fixture(false, 0);
     return 0;
 }
 
@@ -1205,6 +1235,92 @@ static void wrong_key_of_ours_is_refused(void **state)
     assert_non_null(strstr(f->prepare_err.message, "resources.ssh.user"));
 }
 
+// --- the job's data
+
+static void prepare_again(struct fixture *f)
+{
+    f->launcher->ops->forget(f->launcher, 0);
+    f->prepared = f->prepare_failed = false;
+    prepare_node(f, f->host.public_line);
+}
+
+static void data_is_fetched_once(void **state)
+{
+    struct fixture *f = *state;
+    f->job.data_bytes = 4;
+    f->job.data_fetch = "echo one >>count; sleep 0.3; echo got >\"$RB_DATA_DIR/it\"; cat hello.txt >>\"$RB_DATA_DIR/it\"";
+    f->fetched_us = -1;
+    prepare_node(f, f->host.public_line);
+    wait_until(f, is_prepared);
+    assert_int_equal(f->n_fetches, 1);
+    assert_false(f->fetching);
+    const int64_t first_us = f->fetched_us;
+    assert_true(first_us >= 300000);
+    start(f, 0, "cat \"$RB_DATA_DIR/it\"; case $RB_DATA_DIR in /*/rb/test-run/data) echo in the home ;; esac");
+    wait_until(f, zero_exited);
+    assert_has_line(f, 0, "got");
+    assert_has_line(f, 0, "hello from the work directory");
+    assert_has_line(f, 0, "in the home");
+    prepare_again(f); // as a restarted controller does
+    wait_until(f, is_prepared);
+    assert_true(f->fetched_us == first_us);
+    start(f, 1, "wc -l <count");
+    wait_until(f, one_exited);
+    assert_has_line(f, 1, "1");
+}
+
+static void failed_fetch_is_reported(void **state)
+{
+    struct fixture *f = *state;
+    f->job.data_bytes = 4;
+    f->job.data_fetch = "echo no such bucket >&2; exit 255";
+    prepare_node(f, NULL);
+    wait_until(f, prepare_has_failed);
+    assert_false(f->fetching);
+    assert_says(&f->prepare_err, "RB4460 data.fetch on node 0 failed with exit code 1: no such bucket");
+    f->job.data_fetch = "echo ok";
+    prepare_again(f);
+    wait_until(f, is_prepared);
+}
+
+static void mounted_data_must_be_there(void **state)
+{
+    struct fixture *f = *state;
+    char mount[128];
+    snprintf(mount, sizeof mount, "%s/it's data", f->dir);
+    f->job.data_mount = mount;
+    prepare_node(f, NULL);
+    wait_until(f, prepare_has_failed);
+    assert_int_equal(rb_err_number(&f->prepare_err), RB_E_DATA_MOUNT);
+    assert_non_null(strstr(f->prepare_err.message, mount));
+    assert_int_equal(mkdir(mount, 0700), 0);
+    prepare_again(f);
+    wait_until(f, is_prepared);
+    assert_int_equal(f->n_fetches, 0);
+    write_text(mount, "it", "was here\n");
+    start(f, 0, "cat \"$RB_DATA_DIR/it\"");
+    wait_until(f, zero_exited);
+    assert_has_line(f, 0, "was here");
+}
+
+// The connection is lost in the middle: the command goes on, and the next try waits for it.
+static void fetching_outlives_its_connection(void **state)
+{
+    struct fixture *f = *state;
+    char command[256];
+    snprintf(command, sizeof command, "echo one >>count; pkill -KILL -P %d; sleep 1", (int)f->sshd);
+    f->job.data_bytes = 4;
+    f->job.data_fetch = command;
+    f->fetched_us = -1;
+    prepare_node(f, f->host.public_line);
+    wait_until(f, is_prepared);
+    assert_int_equal(f->n_fetches, 2);
+    assert_true(f->fetched_us >= 1000000);
+    start(f, 0, "wc -l <count");
+    wait_until(f, zero_exited);
+    assert_has_line(f, 0, "1");
+}
+
 static bool waits(struct fixture *f)
 {
     return f->waits_for[0] != '\0';
@@ -1338,6 +1454,8 @@ int main(void)
         BOTH(who_is_asked_gives_way),
         cmocka_unit_test_setup_teardown(a_gang_gives_way_with_its_first_rank, setup_local, teardown),
         cmocka_unit_test_setup_teardown(a_gang_is_stopped_with_its_first_rank, setup_local, teardown),
+        cmocka_unit_test_setup_teardown(failed_fetch_is_reported, setup_local_unprepared, teardown),
+        cmocka_unit_test_setup_teardown(mounted_data_must_be_there, setup_local_unprepared, teardown),
         BOTH(hostile_archives_stay_packed),
         BOTH(kill_ends_the_whole_group),
         BOTH(what_a_script_leaves_ends_with_it),
@@ -1351,6 +1469,8 @@ int main(void)
         BOTH(hostile_output),
         cmocka_unit_test_setup_teardown(wrong_host_key_is_refused, setup_ssh_unprepared, teardown),
         cmocka_unit_test_setup_teardown(wrong_key_of_ours_is_refused, setup_ssh_unprepared, teardown),
+        cmocka_unit_test_setup_teardown(data_is_fetched_once, setup_ssh_unprepared, teardown),
+        cmocka_unit_test_setup_teardown(fetching_outlives_its_connection, setup_ssh_unprepared, teardown),
         cmocka_unit_test_setup_teardown(says_what_it_waits_for, setup_ssh_unprepared, teardown),
         cmocka_unit_test_setup_teardown(lost_connection_is_made_again, setup_ssh, teardown),
         cmocka_unit_test_setup_teardown(connections_may_be_lost_again_and_again, setup_ssh_impatient, teardown),

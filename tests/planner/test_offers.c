@@ -1,6 +1,9 @@
 // Which offers a job may use, and what is said when none is left.
 #include "case.h"
 
+#include "profiles/catalog/infra.h"
+#include "tests/base/says.h"
+
 #include <string.h>
 
 static const char profile[] = "format: rb-profile/1\nname: p\nunit: epoch\nsource: test\ntraining:\n"
@@ -226,10 +229,127 @@ static void safe_plans_are_on_demand_and_name_spot(void **state)
     }
 }
 
+// data.stay: the cheapest of the places, and only it; what the others would cost is said.
+static void plans_stay_in_one_place(void **state)
+{
+    static const struct {
+        const char *data, *resources;
+        double base_s; // of an L4: how long a unit takes there
+        const char *place, *said;
+    } stays[] = {
+        {"{stay: true}", "infra: [aws/us-east-1, gcp/us-central1, aws/eu-west-1]", 600, "aws",
+         "data.stay: all nodes are in aws; in gcp it would cost $"},
+        {"{stay: true}", "infra: [aws/us-east-1, gcp/us-central1]", 6, "gcp",
+         "data.stay: all nodes are in gcp; in aws it would cost $"},
+        {"{stay: true}", "infra: [aws/us-east-1, gcp/us-central1], accelerators: [T4]", 6, "aws",
+         "in gcp it cannot be planned (no instance type on the listed infra"},
+        {"{stay: true}", "infra: [aws/us-east-1, aws/eu-west-1]", 6, "aws", NULL},
+        {"{stay: false}", "infra: [aws/us-east-1, gcp/us-central1]", 6, NULL, NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof stays / sizeof stays[0]; i++) {
+        RB_AUTO(rb_buf_finish) struct rb_buf job = RB_BUF_INIT, known = RB_BUF_INIT;
+        struct rb_case c;
+        struct rb_plan plan;
+        struct rb_plan_result result;
+        struct rb_err err = {0};
+        job_text(&(struct row){.resources = stays[i].resources, .trial = ""}, &job);
+        rb_buf_printf(&job, "data: %s\n", stays[i].data);
+        const char *noise = strstr(profile, "noise:");
+        rb_buf_append(&known, profile, (size_t)(noise - profile));
+        rb_buf_printf(&known, "  - accelerator: L4\n    base_s: %g\n    layouts: [{gpus: 1, nodes: 1, speedup: 1.0}]\n%s",
+                      stays[i].base_s, noise);
+        case_init(&c, rb_buf_str(&job), rb_buf_str(&known), prices);
+        if (!rb_make_plan(&c.req, "optimal", &c.arena, &plan, &result, &err))
+            fail_msg("%s", err.message);
+        for (int k = 0; k < plan.n_offers && stays[i].place; k++)
+            assert_true(rb_infra_within(plan.offers[k].infra, stays[i].place));
+        for (int k = 0; k < plan.job->resources.infra.n && stays[i].place; k++)
+            assert_true(rb_infra_within(plan.job->resources.infra.items[k], stays[i].place));
+        const bool has_note = strncmp(plan.warnings[0], "data.stay:", strlen("data.stay:")) == 0;
+        assert_int_equal(has_note, stays[i].said != NULL);
+        if (has_note && !strstr(plan.warnings[0], stays[i].said))
+            fail_msg("\"%s\" does not say \"%s\"", plan.warnings[0], stays[i].said);
+        const bool several = stays[i].said != NULL;
+        assert_int_equal(rb_planner_check(&c.job, "optimal", "pareto", &err), !several);
+        if (several)
+            assert_true(error_says(&err, "RB4462 data.stay: --pareto plans for one place"));
+        case_finish(&c);
+    }
+}
+
+// Where no place has a plan, the one that comes nearest is named.
+static void a_job_that_stays_nowhere_is_infeasible(void **state)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf job = RB_BUF_INIT;
+    struct rb_case c;
+    struct rb_plan plan;
+    struct rb_plan_result result;
+    struct rb_err err = {0};
+    (void)state;
+    job_text(&(struct row){.resources = "infra: [gcp/us-central1, aws/us-east-1]", .trial = ""}, &job);
+    rb_buf_puts(&job, "data: {stay: true}\ndeadline: 30s\n");
+    case_init(&c, rb_buf_str(&job), profile, prices);
+    assert_false(rb_make_plan(&c.req, "optimal", &c.arena, &plan, &result, &err));
+    assert_int_equal(err.code, RB_ERR_INFEASIBLE);
+    assert_true(error_says(&err, "data.stay: in aws"));
+    assert_true(result.nearest_deadline_us > 30 * RB_US_PER_S);
+    case_finish(&c);
+}
+
+// What earlier runs have measured is planned with, and named; without it the plan says what is missing.
+static void measured_readings_are_named(void **state)
+{
+    static const char measured[] =
+        "data:\n  - {fetch: sync, infra: aws/us-east-1, instance_type: g4dn.xlarge, size: 10GB, read_s: 100, nodes: 6}\n";
+    static const struct {
+        const char *data, *said;
+        double more_s; // than without data
+    } readings[] = {
+        {"{size: 20GB, fetch: sync}", "a new g4dn.xlarge in aws/us-east-1 fetches 20GB of data in 3 m 20 s on average "
+         "(100 MB/s, measured on 6 nodes)", 200},
+        {"{size: 20GB, fetch: other}", "fetches 20GB of data is not charged: the first run measures it", 0},
+        {"{size: 20GB, fetch: sync, bandwidth: 1GB/s}", NULL, 20},
+        {"{size: 20GB}", "reads 20GB of data is not charged: declare data.bandwidth", 0},
+        {"{size: 20GB, mount: /mnt/data}", NULL, 0},
+    };
+    double without_s = 0;
+    (void)state;
+    for (int i = -1; i < (int)(sizeof readings / sizeof readings[0]); i++) {
+        RB_AUTO(rb_buf_finish) struct rb_buf job = RB_BUF_INIT, known = RB_BUF_INIT;
+        struct rb_case c;
+        struct rb_plan plan;
+        struct rb_plan_result result;
+        struct rb_err err = {0};
+        bool said = false;
+        job_text(&(struct row){.resources = "infra: [aws/us-east-1], instance_types: [g4dn.xlarge], max_nodes: 1",
+                               .trial = ""}, &job);
+        rb_buf_printf(&job, "data: %s\n", i < 0 ? "null" : readings[i].data);
+        rb_buf_printf(&known, "%s%s", profile, measured);
+        case_init(&c, rb_buf_str(&job), rb_buf_str(&known), prices);
+        if (!rb_make_plan(&c.req, "static", &c.arena, &plan, &result, &err))
+            fail_msg("%s", err.message);
+        const double time_s = (double)plan.estimate.time_us.mean / (double)RB_US_PER_S;
+        for (int w = 0; w < plan.n_warnings && i >= 0; w++)
+            said = said || (readings[i].said ? strstr(plan.warnings[w], readings[i].said)
+                                             : strstr(plan.warnings[w], "of data")) != NULL;
+        if (i < 0)
+            without_s = time_s;
+        else if (said != (readings[i].said != NULL) || time_s < without_s + readings[i].more_s - 0.01 ||
+                 time_s > without_s + readings[i].more_s + 0.01)
+            fail_msg("%s: %g s longer, expected %g; said: %s", readings[i].data, time_s - without_s, readings[i].more_s,
+                     plan.n_warnings ? plan.warnings[plan.n_warnings > 1] : "");
+        case_finish(&c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(offers_follow_the_filters),
+        cmocka_unit_test(plans_stay_in_one_place),
+        cmocka_unit_test(a_job_that_stays_nowhere_is_infeasible),
+        cmocka_unit_test(measured_readings_are_named),
         cmocka_unit_test(no_size_fits),
         cmocka_unit_test(dear_zones_are_left_out_aloud),
         cmocka_unit_test(spot_needs_a_hazard),

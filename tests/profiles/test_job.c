@@ -406,6 +406,10 @@ static void test_bad_command_and_files(void **state)
         {0, "data: {size: 1GB, bandwidth: 0GB/s}", 7, "data.bandwidth", "a size a second"},
         {0, "data: {size: 5TB, bandwidth: 1KB/s}", 7, "data.bandwidth", "for more than a year"},
         {0, "data: {size: 1GB, price_per_gb: -1}", 7, "data.price_per_gb", "negative"},
+        {0, "data: {fetch: aws s3 sync s3://b .}", 7, "data.size", "required and missing"},
+        {0, "data: {mount: /mnt, bandwidth: 1GB/s}", 7, "data.size", "required and missing"},
+        {0, "data: {size: 1GB, mount: mnt/data}", 7, "data.mount", "expected an absolute path, such as /mnt/data"},
+        {0, "data: {stay: region}", 7, "data.stay", "true or false"},
         {0, "data: {size: 1GX}", 7, "data.size", "RB1120 expected a size"},
     };
     check_bad(cases, N_OF(cases));

@@ -303,6 +303,8 @@ static struct rb_job any_job(struct maker *m)
                        .checkpoint_uri = pick(m, uris, N_OF(uris)),
                        .checkpoint_bytes = coin(m) ? 0 : between(m, 1, INT64_C(1) << 50),
                        .data_bytes = coin(m) ? 0 : between(m, 1, INT64_C(1) << 50),
+                       .data_mount = coin(m) ? NULL : "/mnt/it's data",
+                       .data_stays = coin(m),
                        .resources = any_resources(m),
                        .deadline_us = coin(m) ? -1 : between(m, 1, 366 * 86400 * RB_US_PER_S),
                        .deadline_at_us = -1,
@@ -320,6 +322,7 @@ static struct rb_job any_job(struct maker *m)
     j.envs = some_pairs(m, envs, (int)N_OF(envs), true, &j.n_envs);
     j.target = j.has_target ? any_double(m) : 0;
     j.data_uusd_per_gb = j.data_bytes ? between(m, 0, 1000000) : 0;
+    j.data_fetch = j.data_bytes && coin(m) ? any_text(m) : NULL;
     if (j.deadline_us < 0 && coin(m))
         j.deadline_at_us = between(m, 0, INT64_C(1) << 51);
     return j;
@@ -482,7 +485,9 @@ static void same_job(const struct rb_job *a, const struct rb_job *b)
     assert_true(a->in_place == b->in_place && a->starts_over == b->starts_over);
     same_list(&a->checkpoint_files, &b->checkpoint_files);
     assert_true(a->checkpoint_bytes == b->checkpoint_bytes && a->data_bytes == b->data_bytes &&
-                a->data_uusd_per_gb == b->data_uusd_per_gb);
+                a->data_uusd_per_gb == b->data_uusd_per_gb && a->data_stays == b->data_stays);
+    same_text(a->data_fetch, b->data_fetch);
+    same_text(a->data_mount, b->data_mount);
     same_resources(&a->resources, &b->resources);
     assert_true(a->deadline_us == b->deadline_us && a->deadline_at_us == b->deadline_at_us &&
                 a->budget_uusd == b->budget_uusd && a->objective == b->objective && a->on_drift == b->on_drift);

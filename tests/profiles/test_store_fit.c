@@ -1,6 +1,8 @@
 // From samples in the store to the profile that is planned with, and what is said about it.
 #include "tests/profiles/store_world.h"
 
+#include "profiles/store/reading.h"
+
 static void add_run(struct world *w, struct rb_store *s, int gpus, int nodes, const char *config, const double *unit_s,
                     int n)
 {
@@ -278,6 +280,51 @@ static void provisioning_is_measured_once_for_all_profiles(void **state)
     rb_store_close(s);
 }
 
+static void add_reading(struct world *w, struct rb_store *s, const char *fetch, const char *type, int64_t bytes, double read_s)
+{
+    const struct rb_reading_sample r = {fetch, "aws/us-east-1", type, bytes, read_s, -1};
+    assert_ok(rb_store_add_reading(s, "cifar", &r, &w->err), &w->err);
+}
+
+static double read_mean_s(const struct rb_profile *p, const char *fetch, const char *type, int64_t bytes)
+{
+    const struct rb_offer offer = {.infra = "aws/us-east-1", .instance_type = type};
+    const struct rb_job job = {.data_fetch = fetch, .data_bytes = bytes};
+    return rb_reading_is_known(&job, p, &offer) ? rb_reading_mean_s(&job, p, &offer) : NAN;
+}
+
+// By command and machine, scaled to the size of the data; they survive an export and an import.
+static void readings_are_of_one_command_and_machine(void **state)
+{
+    struct world *w = *state;
+    struct rb_store *s = store_with_runs(w);
+    const int64_t gb = 1000000000;
+    add_reading(w, s, "sync", "g5.xlarge", 10 * gb, 100);
+    add_reading(w, s, "sync", "g5.xlarge", 10 * gb, 120);
+    add_reading(w, s, "sync", "g5.xlarge", 20 * gb, 220); // data has grown
+    add_reading(w, s, "sync", "p3.2xlarge", 20 * gb, 50);
+    add_reading(w, s, "copy", "g5.xlarge", 20 * gb, 7);
+    const struct rb_fit_report r = fit(w, s, "cifar");
+    assert_int_equal(r.profile.n_readings, 3);
+    RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
+    rb_profile_write_yaml(&r.profile, &text);
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
+    struct rb_profile again;
+    assert_ok(rb_doc_parse_yaml(&doc, "export", rb_buf_str(&text), text.len, &w->err), &w->err);
+    assert_ok(rb_profile_read(doc.root, NULL, NULL, &w->arena, &again, &w->err), &w->err);
+    const struct rb_profile *both[] = {&r.profile, &again};
+    for (int i = 0; i < N_OF(both); i++) {
+        assert_close(read_mean_s(both[i], "sync", "g5.xlarge", 20 * gb), 220, 5);
+        assert_close(read_mean_s(both[i], "sync", "g5.xlarge", 40 * gb), 440, 10);
+        assert_close(read_mean_s(both[i], "sync", "p3.2xlarge", 20 * gb), 50, 1e-9);
+        assert_close(read_mean_s(both[i], "copy", "g5.xlarge", 20 * gb), 7, 1e-9);
+        assert_true(isnan(read_mean_s(both[i], "copy", "p3.2xlarge", 20 * gb)));
+        assert_true(isnan(read_mean_s(both[i], "sync --all", "g5.xlarge", 20 * gb)));
+    }
+    assert_int_equal(again.readings[1].nodes, 3);
+    rb_store_close(s);
+}
+
 static void add_spot(struct world *w, struct rb_store *s, const char *infra, double hour, int preempted)
 {
     const int64_t at_us = (int64_t)(hour * RB_S_PER_HOUR) * RB_US_PER_S;
@@ -457,6 +504,7 @@ int main(void)
         TEST(chance_is_not_a_dominant_hyperparameter),
         TEST(a_spread_too_small_to_matter_is_not_explained),
         TEST(provisioning_is_measured_once_for_all_profiles),
+        TEST(readings_are_of_one_command_and_machine),
         TEST(spot_preemptions_are_counted_over_watched_hours),
         TEST(a_machine_that_never_came_cannot_be_planned_with),
         TEST(iterations_are_fitted_by_the_throughput_model),

@@ -28,7 +28,7 @@ def rows_of(report, table):
     if table == "costs":
         return [{"part": part, "cost_uusd": cost} for part, cost in report["cost_uusd"]["by"].items()]
     if table == "notes":
-        return [{"kind": kind[:-1], **note} for kind in ("faults", "replans", "drifts", "warnings") for note in report[kind]]
+        return [{"kind": kind.rstrip("s"), **note} for kind in ("faults", "replans", "spot", "drifts", "warnings") for note in report[kind]]
     if table == "trials":
         return [{**{k: v for k, v in trial.items() if k != "params"},
                  **{"params." + name: v for name, v in trial["params"].items()}} for trial in report["trials"]]

@@ -377,9 +377,36 @@ static void new_nodes_read_the_data_and_are_paid_for_it(void **state)
     small_scenario_finish(&s);
 }
 
+// Likewise where earlier runs have measured how long: for this command, on these machines.
+static void measured_readings_are_paid_for(void **state)
+{
+    (void)state;
+    struct small_scenario s;
+    small_scenario_make(&s);
+    small_scenario_one_stage(&s, 2, 10, 2);
+    small_scenario_compile(&s, 3);
+    const struct rb_replicate without = small_scenario_run(&s, 0);
+    small_scenario_finish(&s);
+    const struct rb_offer *o = &s.p.offers[s.p.nodes[0][0].offer];
+    struct rb_reading reading = {.fetch = "sync", .infra = o->infra, .instance_type = o->instance_type,
+                                 .bytes = 1000, .read_s = rb_dist_constant(40), .nodes = 3};
+    s.p.profile.readings = &reading;
+    s.p.profile.n_readings = 1;
+    s.p.job.data_bytes = 2000;
+    s.p.job.data_fetch = "sync";
+    for (int i = 0; i < 2; i++) {
+        small_scenario_compile(&s, 3);
+        const struct rb_replicate read = small_scenario_run(&s, 0);
+        assert_int_equal(read.time_us - without.time_us, (i == 0 ? 80 : 0) * RB_US_PER_S);
+        small_scenario_finish(&s);
+        s.p.job.data_fetch = "sync --all"; // of which nothing is known
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(measured_readings_are_paid_for),
         cmocka_unit_test(three_stages),
         cmocka_unit_test(two_waves),
         cmocka_unit_test(a_late_node_takes_over_part_of_the_second_wave),

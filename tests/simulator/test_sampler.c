@@ -355,6 +355,27 @@ static void distributions_are_those_of_replicates(void **state)
     assert_chance(&scores);
 }
 
+enum { MOST_OFFERS = 8 };
+
+static void measure_readings(struct small_scenario *s, struct rb_reading *readings, double relative_error)
+{
+    assert_true(s->p.plan.n_offers <= MOST_OFFERS);
+    for (int i = 0; i < s->p.plan.n_offers; i++) {
+        readings[i] = (struct rb_reading){.fetch = "sync",
+                                          .infra = s->p.offers[i].infra,
+                                          .instance_type = s->p.offers[i].instance_type,
+                                          .bytes = 1000,
+                                          .read_s = small_dist(RB_DIST_GAMMA, 5 + i, 0.6),
+                                          .nodes = 3};
+        readings[i].read_s.relative_error = relative_error;
+    }
+    s->p.job.data_fetch = "sync";
+    s->p.job.data_bytes = 3000;
+    s->p.job.data_bytes_per_s = 0;
+    s->p.profile.readings = readings;
+    s->p.profile.n_readings = s->p.plan.n_offers;
+}
+
 // Every subset of the errors that runs may share, of a measured profile and of a guess, with tails light and heavy, and nodes that
 // read data.
 static void runs_share_errors_of_measurement(void **state)
@@ -381,6 +402,9 @@ static void runs_share_errors_of_measurement(void **state)
         s.p.profile.n_basis = i & 32 ? 1 : 0;
         s.p.job.data_bytes = i % 2 ? 0 : 7000;
         s.p.job.data_bytes_per_s = 1000;
+        struct rb_reading readings[MOST_OFFERS];
+        if (i % 8 > 4) // measured instead of declared
+            measure_readings(&s, readings, i & 1 ? 0.4 : 0);
         small_scenario_compile(&s, (uint64_t)i);
         score_plan(&scores, &s.scenario, s.p.stages, s.p.plan.n_stages, s.ws);
         small_scenario_finish(&s);

@@ -89,6 +89,7 @@ static char *full(const char *outcome)
         "{\"trial\":0,\"n_reports\":1,\"rows\":[[3000000,1,0.5]]},"
         "{\"trial\":1,\"n_reports\":3,\"rows\":[[3000000,1,null],[9500000,2,0.3],[14000000,9,0.25]]}]},"
         "\"marks\":[{\"at_us\":15000001,\"kind\":\"replan\",\"reason\":null,\"stage\":1}],"
+        "\"saves\":[{\"at_us\":12000000,\"start\":1,\"resource\":4}],\"refusals\":[{\"at_us\":500000,\"node\":0}],"
         "\"gpus\":{\"columns\":[\"at_us\",\"owned\",\"used\",\"uusd_per_hour\"],\"rows\":[[1000000,4,0,1000000],"
         "[2000000,4,1,1000000],[15000000,0,0,0]]},"
         "\"spent\":{\"columns\":[\"at_us\",\"uusd\"],\"rows\":[[0,0],[20000000,100000]]}},"
@@ -112,7 +113,7 @@ static char *empty(void)
     rb_buf_puts(&b, plan);
     rb_buf_puts(
         &b, "\"history\":{\"now_us\":0,\"limits\":{\"deadline_us\":null,\"budget_uusd\":null},\"nodes\":[],"
-            "\"starts\":[],\"reports\":{\"columns\":[\"at_us\",\"resource\",\"metric\"],\"trials\":[]},\"marks\":[],"
+            "\"starts\":[],\"reports\":{\"columns\":[\"at_us\",\"resource\",\"metric\"],\"trials\":[]},\"marks\":[],\"saves\":[],\"refusals\":[],"
             "\"gpus\":{\"columns\":[\"at_us\",\"owned\",\"used\",\"uusd_per_hour\"],\"rows\":[]},"
             "\"spent\":{\"columns\":[\"at_us\",\"uusd\"],\"rows\":[]}},\"importance\":{\"state\":\"few\","
             "\"resource\":null,\"n_results\":0,\"least\":16,\"r2\":null,\"parameters\":[],\"together\":null,"
@@ -374,6 +375,7 @@ static void what_counts_stands_at_the_top(void **state)
     assert_fact(&page, "<div>\n<dt>outcome</dt>\n<dd>Complete</dd>\n<dd>deadline 30.0 s: kept</dd>");
     assert_fact(&page, "<dd>0.25</dd>\n<dd>the best: trial 1\ngoal: minimize</dd>");
     assert_fact(&page, "<div class=\"failed\">\n<dt>failed</dt>\n<dd>1 trial</dd>\n<dd>of 3\n1 node lost</dd>");
+    assert_fact(&page, "<dt>nodes on spot</dt>\n<dd>1 of 1 lost</dd>\n");
     const char *failed = strstr(rb_buf_str(&page), "<td class=\"failed\">failed</td>");
     assert_non_null(failed);
     assert_non_null(strstr(rb_buf_str(&page), "<td class=\"failed\">gone, lost</td>"));
@@ -435,6 +437,23 @@ static void free_runs_show_time_and_no_dollars(void **state)
     assert_null(strstr(rb_buf_str(&svg), "NaN"));
 }
 
+// What spot machines did lies over the timeline; a run without them shows nothing of it.
+static void the_timeline_shows_a_run_on_spot(void **state)
+{
+    static const char *const names[] = {"node lost", "on spot", "request refused", "saved", "new plan"};
+    RB_AUTO(rb_auto_free) char *documents[] = {full("complete"), empty()};
+    (void)state;
+    for (int d = 0; d < 2; d++) {
+        RB_AUTO(rb_buf_finish) struct rb_buf svg = RB_BUF_INIT;
+        struct rb_err err = {0};
+        if (!rb_picture_write("run-gantt", documents[d], &svg, &err))
+            fail_msg("%s", err.message);
+        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+            if ((strstr(rb_buf_str(&svg), names[i]) != NULL) != (d == 0))
+                fail_msg("document %d: %s", d, names[i]);
+    }
+}
+
 static void the_best_is_a_command(void **state)
 {
     (void)state;
@@ -475,6 +494,7 @@ int main(void)
         cmocka_unit_test(what_counts_stands_at_the_top),
         cmocka_unit_test(what_was_not_kept_is_red),
         cmocka_unit_test(free_runs_show_time_and_no_dollars),
+        cmocka_unit_test(the_timeline_shows_a_run_on_spot),
         cmocka_unit_test(the_best_is_a_command),
         cmocka_unit_test(other_documents_are_refused),
     };

@@ -71,13 +71,13 @@
     // One bar for each group of neighbouring GPUs of a start.
     function bars_of(doc, lanes) {
         var bars = [], now_us = doc.history.now_us;
-        doc.history.starts.forEach(function (s) {
+        doc.history.starts.forEach(function (s, index) {
             s.slots.forEach(function (slot) {
                 var lane = lanes.by_node[slot.node];
                 for (var i = 0, from = 0; lane !== undefined && i < slot.gpus.length; i++) {
                     if (i + 1 < slot.gpus.length && slot.gpus[i + 1] === slot.gpus[i] + 1)
                         continue;
-                    bars.push({start: s, lane: lane, first: slot.gpus[from], last: slot.gpus[i], start_us: s.start_us,
+                    bars.push({start: s, index: index, lane: lane, first: slot.gpus[from], last: slot.gpus[i], start_us: s.start_us,
                                end_us: s.end_us === null ? Math.max(now_us, s.start_us) : s.end_us, row: 0, rows: 1});
                     from = i + 1;
                 }
@@ -114,7 +114,7 @@
         var x0 = Math.max(from[0], box.x), x1 = Math.min(to[0], box.x + box.width), colour = api.visual("color");
         if (to[0] < box.x || from[0] > box.x + box.width)
             return null;
-        var shape = {x: x0, y: y + d.top * height, width: d.edge ? 4 : Math.max(x1 - x0, 0.5), height: (d.bottom - d.top) * height};
+        var shape = {x: x0, y: y + d.top * height, width: d.edge || Math.max(x1 - x0, 0.5), height: (d.bottom - d.top) * height};
         if (extra.ghost)
             shape = {x: x0, y: y + height + 1.5, width: shape.width, height: GHOST};
         var children = [{type: "rect", shape: shape, style: {
@@ -139,6 +139,39 @@
 
     // ---- series
 
+    // An instant on one lane, as an upright line of that width.
+    function edge(lane, at_us, name, width, top, bottom) {
+        return {lane: lane, top: top, bottom: bottom, start_us: at_us, end_us: at_us, edge: width, name: name};
+    }
+
+    // What spot machines do to a run: which nodes were on spot, which requests were refused, what trials saved, and where the run
+    // changed its plan.
+    function spot(doc, look, lanes, bars) {
+        var on_spot = [], refused = [], saved = [], by_start = {};
+        doc.history.nodes.forEach(function (n, i) {
+            if (doc.report.nodes[i].market === "spot" && n.running_us !== null)
+                on_spot.push({lane: lanes.by_node[n.node], top: 0, bottom: 0.12, start_us: n.running_us,
+                              end_us: n.ended_us === null ? doc.history.now_us : n.ended_us, name: "node " + n.node + " was on spot"});
+        });
+        doc.history.refusals.forEach(function (r) {
+            if (lanes.by_node[r.node] !== undefined)
+                refused.push(edge(lanes.by_node[r.node], r.at_us, "a request for node " + r.node + " was refused at " +
+                                  rb_charts.duration(r.at_us), 4, 0.25, 0.75));
+        });
+        bars.forEach(function (bar) { by_start[bar.index] = by_start[bar.index] || bar; });
+        doc.history.saves.forEach(function (s) {
+            var bar = by_start[s.start], place = bar && place_of(lanes, bar);
+            if (bar)
+                saved.push(edge(bar.lane, s.at_us, "trial " + bar.start.trial + " saved at " + doc.plan.job.config.scheduler.unit + " " +
+                                s.resource + ", at " + rb_charts.duration(s.at_us), 2, place.top, place.bottom));
+        });
+        return [
+            rectangles("on spot", look.colours[4], on_spot, {z: 4}),
+            rectangles("request refused", look.colours[5], refused, {z: 4}),
+            rectangles("saved", look.ink, saved, {z: 5})
+        ];
+    }
+
     function phases(doc, look, lanes) {
         var kinds = {provisioning: [], "set-up": [], "waiting at the barrier": [], releasing: []}, lost = [];
         doc.history.nodes.forEach(function (n) {
@@ -155,7 +188,7 @@
             if (leaves !== end)
                 phase("releasing", leaves, end);
             if (n.lost && end !== null)
-                lost.push({lane: lanes.by_node[n.node], top: 0, bottom: 1, start_us: end, end_us: end, edge: true,
+                lost.push({lane: lanes.by_node[n.node], top: 0, bottom: 1, start_us: end, end_us: end, edge: 4,
                            name: "node " + n.node + " was lost at " + rb_charts.duration(end)});
         });
         return [
@@ -167,12 +200,18 @@
         ];
     }
 
-    function training(doc, look, lanes) {
+    // A bar's part of the height of its lane.
+    function place_of(lanes, bar) {
+        var gpus = lanes[bar.lane].gpus, part = 1 / gpus / bar.rows, top = bar.first / gpus + bar.row * part;
+        return {top: top, bottom: bar.rows > 1 ? top + part : (bar.last + 1) / gpus};
+    }
+
+    function training(doc, look, lanes, bars) {
         var of = doc.plan.stages.length, by_stage = {}, lost = [];
-        bars_of(doc, lanes).forEach(function (bar) {
-            var gpus = lanes[bar.lane].gpus, part = 1 / gpus / bar.rows, top = bar.first / gpus + bar.row * part;
-            var d = {lane: bar.lane, start_us: bar.start_us, end_us: bar.end_us, name: description(doc, lanes, bar), top: top,
-                     bottom: bar.rows > 1 ? top + part : (bar.last + 1) / gpus, text: String(bar.start.trial)};
+        bars.forEach(function (bar) {
+            var place = place_of(lanes, bar);
+            var d = {lane: bar.lane, start_us: bar.start_us, end_us: bar.end_us, name: description(doc, lanes, bar), top: place.top,
+                     bottom: place.bottom, text: String(bar.start.trial)};
             if (["failed", "hung", "evicted", "lost"].indexOf(bar.start.end) >= 0)
                 lost.push(d);
             else
@@ -212,6 +251,7 @@
 
     function barriers(doc, planned, look) {
         var series = [], limit_us = doc.history.limits.deadline_us, ends = doc.report.stages.map(function (s) { return s.end_us; });
+        var changed = doc.history.marks.filter(function (mark) { return mark.kind === "replan"; });
         ends = ends.filter(function (at_us) { return at_us !== null; });
         if (!rb_charts.run.overlaps(doc)) {
             if (planned.length)
@@ -219,6 +259,8 @@
             if (ends.length)
                 series.push(lines("ends of stages", look.faint, "solid", ends));
         }
+        if (changed.length)
+            series.push(lines("new plan", look.alarm, "dotted", changed.map(function (mark) { return mark.at_us; })));
         if (limit_us !== null && limit_us <= rb_charts.run.end_us(doc))
             series.push(rb_charts.limit("deadline", "deadline", rb_charts.ms(limit_us), 0, rb_charts.ms(rb_charts.run.end_us(doc)), look));
         return series;
@@ -236,7 +278,8 @@
     rb_charts.all["run-gantt"] = function (doc, look) {
         var planned = rb_charts.run.planned(doc), lanes = lanes_of(doc, planned), narrow = rb_charts.is_narrow(look);
         var names = lanes.map(function (lane) { return lane_name(lane, narrow); });
-        var series = phases(doc, look, lanes).concat(training(doc, look, lanes), [ghost(planned, look, lanes)]);
+        var bars = bars_of(doc, lanes);
+        var series = phases(doc, look, lanes).concat(training(doc, look, lanes, bars), spot(doc, look, lanes, bars), [ghost(planned, look, lanes)]);
         series = series.filter(function (s) { return s.data.length; }).concat(barriers(doc, planned, look));
         var top = rb_charts.top(look, rb_charts.names(series));
         return {

@@ -87,7 +87,8 @@ static void timeline(struct rb_page *p, const struct rb_node *document, bool liv
     rb_page_chart(
         p, "run-gantt",
         "Nodes over time: provisioning, set-up, training by stage with the trial's number, waiting, releasing. "
-        "Upright lines: ends of stages, dashed where the plan expected them.");
+        "Upright lines: ends of stages, dashed where the plan expected them, dotted where a new plan began. "
+        "A line on top of a node that is on spot, short lines where a trial saved or a request was refused.");
     rb_run_page_stages(p, document);
     snprintf(title, sizeof title, "%s owned and used", units);
     rb_page_section(p, "gpus", title, NULL);

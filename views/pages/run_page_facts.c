@@ -181,8 +181,31 @@ static int count_lost(const struct rb_node *document)
     return n;
 }
 
-// Only if something failed.
-static void failures_fact(struct rb_page *p, const struct rb_node *document)
+// Only if a node was on spot: how many of them the cloud took back, and what all that was lost cost in GPU time. Returns the first.
+static int spot_fact(struct rb_page *p, const struct rb_node *document)
+{
+    const struct rb_node *h = rb_document_items(rb_document_member(document, "history"), "nodes");
+    const struct rb_node *time = rb_document_member(report_of(document), "node_time_us");
+    int n_spot = 0, n_lost = 0, n_others = 0;
+    char figure[48], remark[96], lost[32];
+    for (const struct rb_node *r = rb_document_items(report_of(document), "nodes"); r && h; r = r->next, h = h->next) {
+        const bool on_spot = strcmp(rb_document_text(r, "market"), "spot") == 0, ran = rb_document_int(h, "running_us") >= 0;
+        n_spot += on_spot && ran;
+        n_others += !on_spot && ran;
+        n_lost += on_spot && ran && rb_document_flag(h, "lost");
+    }
+    if (n_spot == 0)
+        return 0;
+    snprintf(figure, sizeof figure, "%d of %d lost", n_lost, n_spot);
+    snprintf(remark, sizeof remark, "%s of GPU time repeated or lost\n%d node%s on demand",
+             rb_format_duration(rb_document_int(rb_document_member(time, "by"), "lost"), lost), n_others,
+             n_others == 1 ? "" : "s");
+    rb_page_fact(p, "nodes on spot", figure, remark);
+    return n_lost;
+}
+
+// Only if something failed. n_said: so many nodes are said to be lost elsewhere.
+static void failures_fact(struct rb_page *p, const struct rb_node *document, int n_said)
 {
     int all;
     const int trials = count_failed(report_of(document), &all), nodes = count_lost(document);
@@ -192,7 +215,7 @@ static void failures_fact(struct rb_page *p, const struct rb_node *document)
         snprintf(remark, sizeof remark, nodes > 0 ? "of %d\n%d node%s lost" : "of %d", all, nodes,
                  nodes == 1 ? "" : "s");
         rb_page_failed_fact(p, "failed", figure, remark);
-    } else if (nodes > 0) {
+    } else if (nodes > n_said) {
         snprintf(figure, sizeof figure, "%d node%s", nodes, nodes == 1 ? "" : "s");
         rb_page_failed_fact(p, "lost", figure, "no trial failed");
     }
@@ -208,6 +231,6 @@ void rb_run_page_facts(struct rb_page *p, const struct rb_node *document)
     time_fact(p, document);
     outcome_fact(p, document);
     best_fact(p, document);
-    failures_fact(p, document);
+    failures_fact(p, document, spot_fact(p, document));
     rb_page_end_facts(p);
 }

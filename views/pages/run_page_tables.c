@@ -481,10 +481,11 @@ void rb_run_page_events(struct rb_page *p, const struct rb_node *document)
     struct rb_text_table t;
     char at[32];
     rb_arena_init(&arena);
-    const int most = count(report, "replans") + count(report, "drifts") + count(report, "faults") +
+    const int most = count(report, "replans") + count(report, "spot") + count(report, "drifts") + count(report, "faults") +
                      count(report, "warnings") + count(history, "marks");
     struct happening *all = rb_arena_array(&arena, (size_t)most + 1, sizeof *all);
     int n = add_notes(report, "replans", "replan", all, 0);
+    n = add_notes(report, "spot", "spot", all, n);
     n = add_notes(report, "drifts", "drift", all, n);
     n = add_notes(report, "faults", "fault", all, n);
     n = add_notes(report, "warnings", "warning", all, n);
@@ -503,7 +504,7 @@ void rb_run_page_events(struct rb_page *p, const struct rb_node *document)
             rb_text_table_mark_failed(&t);
         rb_text_table_cell(&t, "%s", all[i].text);
     }
-    finish(p, "Replans, drifts, faults, warnings and stops, in order", &t);
+    finish(p, "Replans, choices of spot, drifts, faults, warnings and stops, in order", &t);
 }
 
 // --- while the run is not over

@@ -190,6 +190,17 @@ static void show_provisioning(const struct rb_fit_report *r, struct rb_buf *out)
     }
 }
 
+static void show_readings(const struct rb_profile *p, struct rb_buf *out)
+{
+    char size[32];
+    for (int i = 0; i < p->n_readings; i++) {
+        const struct rb_reading *r = &p->readings[i];
+        rb_buf_printf(out, "data %s %s: %s by `%s`, %d node%s\n", r->infra, r->instance_type,
+                      rb_format_size_exact(r->bytes, size), r->fetch, r->nodes, r->nodes == 1 ? "" : "s");
+        show_latency("fetching", &r->read_s, NULL, out);
+    }
+}
+
 // Names and sources may come from a file of unknown origin: its escape sequences must not reach a terminal.
 static void hide_controls(struct rb_buf *out)
 {
@@ -231,6 +242,7 @@ static void show_profile(const struct rb_fit_report *r, struct rb_buf *out)
     show_latency("start-up", &p->startup_s, r->imported ? NULL : &r->startup, out);
     show_latency("checkpoint", &p->checkpoint_s, r->imported ? NULL : &r->checkpoint, out);
     show_provisioning(r, out);
+    show_readings(&r->profile, out);
     for (int i = 0; i < r->n_limits; i++)
         rb_buf_printf(out, "not covered: %s\n", r->limits[i]);
     for (int i = 0; i < r->n_warnings; i++)

@@ -122,7 +122,7 @@ static void write_costs(const struct rb_node *report, struct rb_buf *out)
 static void write_notes(const struct rb_node *report, struct rb_buf *out)
 {
     static const char *const kinds[][2] = {
-        {"faults", "fault"}, {"replans", "replan"}, {"drifts", "drift"}, {"warnings", "warning"}};
+        {"faults", "fault"}, {"replans", "replan"}, {"spot", "spot"}, {"drifts", "drift"}, {"warnings", "warning"}};
     static const char *const columns[] = {"at_us", "text", NULL};
     bool first = true;
     put_name("", "kind", out, &first);

@@ -1,0 +1,16 @@
+// `data.stay`: all nodes of a plan are in one place. The job is planned once for each place that it may choose; each of these
+// jobs names only its place, so that fallbacks, new plans of a run and spot stand-ins stay there as well. Internal to planner/.
+#ifndef RB_PLANNER_STAY_H
+#define RB_PLANNER_STAY_H
+
+#include "profiles/job/job.h"
+
+// The job once for each place among resources.infra, [n] in the arena, in their order; n is 1, and the job the same, where it
+// does not have to stay. A place is a cloud (`aws`, `gcp`, `mock`), a cluster (`k8s/NAME`, `slurm`) or `local`.
+int rb_stay_jobs(const struct rb_job *job, struct rb_arena *arena, const struct rb_job **out);
+// How many that is.
+int rb_stay_n_places(const struct rb_job *job);
+// What such a job's place is called.
+const char *rb_stay_place(const struct rb_job *job, struct rb_arena *arena);
+
+#endif
