@@ -19,8 +19,10 @@ static void write_strings(struct rb_json *j, const char *key, const char *const 
 
 static void write_offer_name(struct rb_json *j, const struct rb_offer *offer)
 {
-    rb_json_put(j, "infra: %s instance_type: %s market: %s reservation: %s", offer->infra, offer->instance_type,
-                rb_market_name(offer->market), offer->reservation ? offer->reservation->id : NULL);
+    rb_json_put(j, "infra: %s instance_type: %s market: %s", offer->infra, offer->instance_type,
+                rb_market_name(offer->market));
+    if (offer->reservation)
+        rb_json_kstring(j, "reservation", offer->reservation->id);
 }
 
 static void write_origin(const struct rb_plan *plan, struct rb_json *j)
