@@ -83,17 +83,16 @@ static bool read_reservation(struct rb_map *m, const char *id, struct rb_arena *
     const struct rb_node *closes;
     if (!id)
         return true;
-    struct rb_reservation *r = rb_arena_alloc(arena, sizeof *r);
-    o->reservation = NULL;
+    const struct rb_reservation *of_job = NULL;
     for (int i = 0; i < job->n_reservations; i++)
         if (strcmp(job->reservations[i].id, id) == 0 && strcmp(job->reservations[i].infra, o->infra) == 0 &&
             strcmp(job->reservations[i].instance_type, o->instance_type) == 0)
-            o->reservation = &job->reservations[i];
-    if (!o->reservation)
+            of_job = &job->reservations[i];
+    if (!of_job)
         return rb_node_refuse(m->node, err, RB_E_PLAN_OFFERS, "%.60s is not among the job's reservations of %.60s %.60s",
                               id, o->infra, o->instance_type);
-    *r = *o->reservation;
-    o->reservation = r;
+    struct rb_reservation *r = o->reservation = rb_arena_alloc(arena, sizeof *r);
+    *r = *of_job;
     if (!rb_map_need_int(m, "opens_us", 0, INT64_MAX, &r->opens_us, err) || !rb_map_need(m, "closes_us", &closes, err))
         return false;
     r->closes_us = -1;

@@ -105,7 +105,7 @@ static bool add_reservations(const struct rb_job *job, struct offer_list *list, 
 {
     const int n = list->n;
     for (int i = 0; i < job->resources.n_reservations; i++) {
-        const struct rb_reservation *r = &job->resources.reservations[i];
+        struct rb_reservation *r = &job->resources.reservations[i];
         const struct rb_offer *like = NULL;
         for (int k = 0; k < n && !like; k++)
             if (strcmp(list->items[k].instance_type, r->instance_type) == 0)

@@ -30,6 +30,12 @@ const char *rb_market_name(enum rb_market m)
     return market_names[m];
 }
 
+const char *rb_market_mark(enum rb_market m)
+{
+    static const char *const marks[] = {"", " (spot)", " (reserved)"};
+    return marks[m];
+}
+
 bool rb_market_parse(const char *s, enum rb_market *out, struct rb_err *err)
 {
     for (int i = 0; i < N_MARKETS; i++) {

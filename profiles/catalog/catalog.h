@@ -9,6 +9,7 @@
 
 enum rb_market { RB_MARKET_ON_DEMAND, RB_MARKET_SPOT, RB_MARKET_RESERVED };
 const char *rb_market_name(enum rb_market m); // "on_demand", "spot", "reserved"
+const char *rb_market_mark(enum rb_market m); // behind a machine's name, for people: "", " (spot)", " (reserved)"
 bool rb_market_parse(const char *s, enum rb_market *out, struct rb_err *err);
 
 struct rb_reservation; // profiles/catalog/reservation.h
@@ -25,7 +26,7 @@ struct rb_offer {
     bool declared_free;        // the only way a rate may be 0 (local, slurm, a reservation)
     const char *source;        // the source of the price
     int64_t fetched_at_us;     // unix microseconds; -1 unknown
-    const struct rb_reservation *reservation; // RB_MARKET_RESERVED: what it is of; else NULL
+    struct rb_reservation *reservation; // RB_MARKET_RESERVED: what it is of; else NULL
 };
 
 // By infra, instance type, market and reservation. 0: one offer.

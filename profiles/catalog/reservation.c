@@ -198,7 +198,7 @@ bool rb_offer_closes(const struct rb_offer *o)
     return o->reservation && (o->reservation->opens_us > 0 || o->reservation->closes_us >= 0);
 }
 
-struct rb_offer rb_reservation_offer(const struct rb_reservation *r, const struct rb_offer *like)
+struct rb_offer rb_reservation_offer(struct rb_reservation *r, const struct rb_offer *like)
 {
     struct rb_offer o = *like;
     o.infra = r->infra;

@@ -46,6 +46,6 @@ bool rb_reservation_is_open(const struct rb_reservation *r, int64_t run_us);
 bool rb_offer_closes(const struct rb_offer *o);
 
 // An offer of it, of a machine like `like`.
-struct rb_offer rb_reservation_offer(const struct rb_reservation *r, const struct rb_offer *like);
+struct rb_offer rb_reservation_offer(struct rb_reservation *r, const struct rb_offer *like);
 
 #endif

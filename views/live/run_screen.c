@@ -297,7 +297,9 @@ static void nodes(const struct rb_run_screen *r, const struct rb_text_style *sty
                 continue;
             rb_text_table_cell(&t, "%d", n->node);
             rb_text_table_cell(&t, "%s", n->id[0] ? n->id : "-");
-            rb_text_table_cell(&t, "%s%s", n->instance_type, strcmp(n->market, "spot") == 0 ? " (spot)" : "");
+            enum rb_market market;
+            rb_text_table_cell(&t, "%s%s", n->instance_type,
+                               rb_market_parse(n->market, &market, NULL) ? rb_market_mark(market) : "");
             rb_text_table_cell(&t, "%s", n->infra);
             rb_text_table_cell(&t, "%s", n->state);
             if (paid)
