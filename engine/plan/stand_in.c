@@ -65,3 +65,9 @@ int rb_offer_to_ask(const struct rb_on_sale *m, int offer)
     }
     return chosen;
 }
+
+int64_t rb_pause_until_open_us(const struct rb_on_sale *m, int offer, int64_t pause_us)
+{
+    const struct rb_reservation *r = m->plan->offers[offer].reservation;
+    return r && r->opens_us - m->now_us > pause_us ? r->opens_us - m->now_us : pause_us;
+}

@@ -32,5 +32,7 @@ bool rb_offer_is_sold_out(const struct rb_on_sale *m, int offer);
 int rb_offer_on_sale(const struct rb_on_sale *m, int offer);
 // The offer to request now: the first on sale, else the one with the oldest refusal.
 int rb_offer_to_ask(const struct rb_on_sale *m, int offer);
+// A pause of a node of `offer`, for which nothing is on sale: at least until its reservation opens.
+int64_t rb_pause_until_open_us(const struct rb_on_sale *m, int offer, int64_t pause_us);
 
 #endif

@@ -242,5 +242,6 @@ void rb_run_gang_refused(struct rb_run_gang *g)
     if (leader->retries >= c->config.capacity_retries)
         give_up(g);
     else
-        rb_controller_arm(c, &g->timer, pause_us(leader), report_refused, g);
+        rb_controller_arm(c, &g->timer, rb_pause_until_open_us(&m, planned_offer(leader), pause_us(leader)), report_refused,
+                          g);
 }

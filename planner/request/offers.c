@@ -206,6 +206,25 @@ static const char *no_such_market(const struct rb_resources *r)
                                      "resources.spot to allow";
 }
 
+// When a reservation closes, its nodes are replaced by others of as many such GPUs.
+static bool check_stand_ins(const struct offer_list *list, struct rb_err *err)
+{
+    for (int i = 0; i < list->n; i++) {
+        const struct rb_offer *o = &list->items[i];
+        bool any = !rb_offer_closes(o);
+        for (int k = 0; k < list->n && !any; k++)
+            any = !rb_offer_closes(&list->items[k]) && list->items[k].gpus == o->gpus &&
+                  strcmp(list->items[k].accelerator, o->accelerator) == 0;
+        if (!any)
+            return rb_err_set_at(err, RB_E_RESERVATION, no_place, "resources.reservations",
+                                 "%.60s opens or closes during the run, and nothing that the job allows has %d %.40s to "
+                                 "stand in for it then: allow it on demand (resources.spot), or import its price with "
+                                 "`rbprofile import prices.csv`",
+                                 o->reservation->id, o->gpus, o->accelerator);
+    }
+    return true;
+}
+
 static bool apply_filters(const struct rb_job *job, struct offer_list *list, struct rb_err *err)
 {
     for (size_t f = 0; f < sizeof filters / sizeof filters[0]; f++) {
@@ -303,7 +322,7 @@ bool rb_planner_offers_told(const struct rb_job *job, const struct rb_catalog *c
         return false;
     for (int i = 0; i < list.n; i++)
         rb_offer_use_cpus(&list.items[i], job->trial.cpus, job->trial.memory_bytes, arena);
-    if (!apply_filters(job, &list, err))
+    if (!apply_filters(job, &list, err) || !check_stand_ins(&list, err))
         return false;
     const int n_all = list.n;
     drop_dear_zones(&list, arena);

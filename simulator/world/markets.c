@@ -285,7 +285,7 @@ int64_t rb_markets_refused(struct rb_markets *m, const struct rb_node_request *r
     if (rb_offer_on_sale(&sale, r->offer) >= 0)
         return now_us;
     n->paused_us = now_us;
-    return now_us + pause_us(m, r, n->pauses++);
+    return now_us + rb_pause_until_open_us(&sale, r->offer, pause_us(m, r, n->pauses++));
 }
 
 // ---- nodes

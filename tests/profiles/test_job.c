@@ -428,7 +428,7 @@ static void test_bad_resources_and_constraints(void **state)
         {0, "resources: {spot: true}", 7, "resources.spot", "never, allow, only or safe"},
         {0, "resources: {max_nodes: 0}", 7, "resources.max_nodes", "in 1..16384"},
         {0, "resources: {infra: [aws/us-east-1], reservations: [{infra: aws/us-east-1/us-east-1a, instance_type: g5.xlarge, id: cr-0123456789abcdef0, count: 2, match: open}]}", 7,
-         "resources.reservations[0].match", "no such key"},
+         "resources.reservations[0].match", "unknown key"},
         {0, "resources: {infra: [gcp/us-central1], reservations: [{infra: aws/us-east-1/us-east-1a, instance_type: g5.xlarge, id: cr-0123456789abcdef0, count: 2}]}", 7,
          "resources.reservations[0]", "RB4410 aws/us-east-1/us-east-1a is in none of resources.infra"},
         {0, "resources: {infra: [aws/us-east-1], reservations: [{infra: aws/us-east-1, instance_type: g5.xlarge, id: cr-0123456789abcdef0, count: 2}]}", 7,
