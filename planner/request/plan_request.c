@@ -512,8 +512,11 @@ static bool assemble(struct rb_search *search, const struct rb_planner *planner,
     if (planner->on_average)
         promise_average(&a, &plan);
     fill_warnings(&a, result, &plan, planner->on_average);
-    if (!warn_caveats(&a, result, err))
+    const char *outlived;
+    if (!warn_caveats(&a, result, err) || !rb_windows_note(search, &result->best, arena, &outlived, err))
         return false;
+    if (outlived)
+        warn(&a, outlived);
     plan.warnings = a.warnings;
     plan.n_warnings = a.n_warnings;
     if (!policy_can_follow(&plan, err))

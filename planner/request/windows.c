@@ -5,6 +5,7 @@
 #include "profiles/catalog/reservation.h"
 #include "simulator/world/world_evaluate.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #define RUNS 256 // of the engine: enough for a probability that only decides where the search looks next
@@ -67,32 +68,71 @@ static bool run_plan(struct rb_search *search, const struct rb_candidate *c, str
     return rb_world_replicates(search->scenario, &plan, &runs, results, phases, err);
 }
 
+static bool uses_any(const struct rb_search *search, const struct rb_candidate *c)
+{
+    bool any = false;
+    for (int i = 0; i < c->n_stages && search->spans && search->scorer->barriers; i++)
+        any = any || rb_offer_closes(&search->scenario->offers[c->stages[i].offer]);
+    return any;
+}
+
+// Of each stage that is on a reservation; 0 of the others.
+static bool measure(struct rb_search *search, const struct rb_candidate *c, struct misses out[static RB_LIMIT_STAGES],
+                    struct rb_err *err)
+{
+    RB_AUTO(rb_auto_free)
+    struct rb_world_phase *phases = rb_xcalloc((size_t)RUNS * (size_t)c->n_stages, sizeof *phases);
+    if (!run_plan(search, c, phases, err))
+        return false;
+    for (int i = 0; i < c->n_stages; i++) {
+        const struct rb_offer *offer = &search->scenario->offers[c->stages[i].offer];
+        out[i] = (struct misses){0};
+        if (rb_offer_closes(offer))
+            out[i] = count_misses(offer->reservation, phases, c->n_stages, i);
+    }
+    return true;
+}
+
 bool rb_windows_narrow(struct rb_windows *w, struct rb_search *search, const struct rb_plan_result *result,
                        struct rb_err *err)
 {
     const struct rb_candidate *c = &result->best;
     const int most = RUNS - rb_need_count(search->req->confidence, RUNS);
-    bool any = false;
+    struct misses n[RB_LIMIT_STAGES];
     w->narrowed = false;
-    for (int i = 0; i < c->n_stages; i++)
-        any = any || rb_offer_closes(&search->scenario->offers[c->stages[i].offer]);
-    if (!w->spans || !any || !search->scorer->barriers)
+    if (!uses_any(search, c))
         return true;
-    RB_AUTO(rb_auto_free)
-    struct rb_world_phase *phases = rb_xcalloc((size_t)RUNS * (size_t)c->n_stages, sizeof *phases);
-    if (!run_plan(search, c, phases, err))
+    if (!measure(search, c, n, err))
         return false;
     for (int i = 0; i < c->n_stages && !w->narrowed; i++) {
-        const struct rb_offer *offer = &search->scenario->offers[c->stages[i].offer];
         struct rb_stage_span *span = &w->spans[c->stages[i].offer];
-        if (!rb_offer_closes(offer))
-            continue;
-        const struct misses n = count_misses(offer->reservation, phases, c->n_stages, i);
-        if (n.too_soon > most)
+        if (n[i].too_soon > most)
             span->first = i + 1;
-        else if (n.too_late > most)
+        else if (n[i].too_late > most)
             span->end = i;
-        w->narrowed = n.too_soon > most || n.too_late > most;
+        w->narrowed = n[i].too_soon > most || n[i].too_late > most;
+    }
+    return true;
+}
+
+bool rb_windows_note(struct rb_search *search, const struct rb_candidate *c, struct rb_arena *arena, const char **out,
+                     struct rb_err *err)
+{
+    struct misses n[RB_LIMIT_STAGES];
+    char text[32];
+    *out = NULL;
+    if (!uses_any(search, c))
+        return true;
+    if (!measure(search, c, n, err))
+        return false;
+    for (int i = 0; i < c->n_stages && !*out; i++) {
+        const struct rb_reservation *r = search->scenario->offers[c->stages[i].offer].reservation;
+        if (n[i].too_late > 0)
+            *out = rb_arena_printf(arena,
+                                   "reservation %s gives notice after %s: in %.0f %% of runs stage %d is then unfinished, and "
+                                   "goes on on other machines; the figures include that",
+                                   r->id, rb_format_duration(rb_reservation_notice_at_us(r), text),
+                                   ceil(100.0 * n[i].too_late / RUNS), i);
     }
     return true;
 }

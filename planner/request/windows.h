@@ -19,6 +19,10 @@ void rb_windows_finish(struct rb_windows *w);
 bool rb_windows_narrow(struct rb_windows *w, struct rb_search *search, const struct rb_plan_result *result,
                        struct rb_err *err);
 
+// The first stage of the plan that outlives its reservation in any run, as text for users; *out NULL: none does.
+bool rb_windows_note(struct rb_search *search, const struct rb_candidate *c, struct rb_arena *arena, const char **out,
+                     struct rb_err *err);
+
 // Which stages of the plan could not use the offer, and why, as text for users; NULL: all could.
 const char *rb_windows_warning(const struct rb_search *search, int offer, struct rb_arena *arena);
 
