@@ -100,6 +100,17 @@ static bool add_infra(const struct rb_job *job, const struct rb_catalog *catalog
                          filter);
 }
 
+// The offer of a reservation's region, in the reservation's zone: what stands in for trials that span nodes must be there.
+static void add_in_zone(struct offer_list *list, int offer, const struct rb_reservation *r)
+{
+    struct rb_offer o = list->items[offer];
+    if (strcmp(o.instance_type, r->instance_type) != 0 || strcmp(o.infra, r->infra) == 0 ||
+        !rb_infra_within(r->infra, o.infra))
+        return;
+    o.infra = r->infra;
+    add_once(list, &o);
+}
+
 // Price lists describe the machine: its own zone's row, or its region's.
 static bool add_reservations(const struct rb_job *job, struct offer_list *list, struct rb_err *err)
 {
@@ -119,6 +130,8 @@ static bool add_reservations(const struct rb_job *job, struct offer_list *list, 
                                  r->instance_type);
         const struct rb_offer offer = rb_reservation_offer(r, like);
         add_once(list, &offer);
+        for (int k = 0; k < n; k++)
+            add_in_zone(list, k, r);
     }
     return true;
 }
@@ -206,15 +219,21 @@ static const char *no_such_market(const struct rb_resources *r)
                                      "resources.spot to allow";
 }
 
-// When a reservation closes, its nodes are replaced by others of as many such GPUs.
-static bool check_stand_ins(const struct offer_list *list, struct rb_err *err)
+static bool may_stand_in(const struct rb_job *job, const struct rb_offer *o, const struct rb_offer *other)
+{
+    const bool is_there = strcmp(o->infra, other->infra) == 0 && strcmp(o->instance_type, other->instance_type) == 0;
+    return !rb_offer_closes(other) && other->gpus == o->gpus && strcmp(other->accelerator, o->accelerator) == 0 &&
+           (job->trial.max_nodes == 1 || is_there);
+}
+
+// When a reservation closes, its nodes are replaced by others of as many such GPUs; in its zone, where trials span nodes.
+static bool check_stand_ins(const struct rb_job *job, const struct offer_list *list, struct rb_err *err)
 {
     for (int i = 0; i < list->n; i++) {
         const struct rb_offer *o = &list->items[i];
         bool any = !rb_offer_closes(o);
         for (int k = 0; k < list->n && !any; k++)
-            any = !rb_offer_closes(&list->items[k]) && list->items[k].gpus == o->gpus &&
-                  strcmp(list->items[k].accelerator, o->accelerator) == 0;
+            any = may_stand_in(job, o, &list->items[k]);
         if (!any)
             return rb_err_set_at(err, RB_E_RESERVATION, no_place, "resources.reservations",
                                  "%.60s opens or closes during the run, and nothing that the job allows has %d %.40s to "
@@ -322,7 +341,7 @@ bool rb_planner_offers_told(const struct rb_job *job, const struct rb_catalog *c
         return false;
     for (int i = 0; i < list.n; i++)
         rb_offer_use_cpus(&list.items[i], job->trial.cpus, job->trial.memory_bytes, arena);
-    if (!apply_filters(job, &list, err) || !check_stand_ins(&list, err))
+    if (!apply_filters(job, &list, err) || !check_stand_ins(job, &list, err))
         return false;
     const int n_all = list.n;
     drop_dear_zones(&list, arena);

@@ -56,10 +56,12 @@ static const struct row rows[] = {
     {"infra: [gcp/us-central1], spot: safe", "", "gcp/us-central1 g2-standard-4 on_demand;", 0, NULL, NULL},
     // Reservations, whatever `spot` says, and on no machine that is not described.
     {"infra: [aws/us-east-1], spot: never, accelerators: [A10G], reservations: [" RESERVED("cr-00000001", "g5.xlarge") "]", "",
-     "aws/us-east-1 g5.xlarge on_demand;aws/us-east-1/us-east-1a g5.xlarge reserved;", 0, NULL, NULL},
+     "aws/us-east-1 g5.xlarge on_demand;aws/us-east-1/us-east-1a g5.xlarge on_demand;"
+     "aws/us-east-1/us-east-1a g5.xlarge reserved;", 0, NULL, NULL},
     {"infra: [aws/us-east-1], spot: only, instance_types: [g4dn.xlarge], reservations: [" RESERVED(
          "cr-00000002", "g4dn.xlarge") ", " RESERVED("cr-00000001", "g4dn.xlarge") "]",
-     "", "aws/us-east-1 g4dn.xlarge spot;aws/us-east-1/us-east-1a g4dn.xlarge reserved;"
+     "", "aws/us-east-1 g4dn.xlarge spot;aws/us-east-1/us-east-1a g4dn.xlarge spot;"
+     "aws/us-east-1/us-east-1a g4dn.xlarge reserved;"
      "aws/us-east-1/us-east-1a g4dn.xlarge reserved;", 0, NULL, NULL},
     {"infra: [aws/us-east-1], reservations: [" RESERVED("cr-00000001", "p5.48xlarge") "]", "", NULL, RB_ERR_INVALID,
      "resources.reservations[0]", "the price list has no p5.48xlarge"},
