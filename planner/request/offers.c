@@ -369,8 +369,7 @@ int rb_planner_spot_offers(const struct rb_job *job, const struct rb_catalog *ca
 
 int rb_planner_max_nodes(const struct rb_job *job, const struct rb_offer *offer)
 {
-    const int most = rb_infra_within(offer->infra, "local") ? 1 : job->resources.max_nodes;
-    return offer->reservation && offer->reservation->count < most ? offer->reservation->count : most;
+    return rb_offer_most_nodes(offer, rb_infra_within(offer->infra, "local") ? 1 : job->resources.max_nodes);
 }
 
 int rb_planner_sizes(const struct rb_scenario *s, int offer, int out_sizes[static RB_LIMIT_GPUS_PER_NODE])

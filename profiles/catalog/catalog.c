@@ -45,7 +45,7 @@ bool rb_market_parse(const char *s, enum rb_market *out, struct rb_err *err)
         }
     }
     const char *close = rb_closest(s, market_names, N_MARKETS);
-    return rb_err_set(err, RB_E_CHOICE, "expected on_demand, spot or reserved, got \"%.60s\"%s%s%s", s,
+    return rb_err_set(err, RB_E_CHOICE, "expected on_demand or spot, got \"%.60s\"%s%s%s", s,
                       close ? "; did you mean \"" : "", close ? close : "", close ? "\"?" : "");
 }
 

@@ -198,6 +198,11 @@ bool rb_offer_closes(const struct rb_offer *o)
     return o->reservation && (o->reservation->opens_us > 0 || o->reservation->closes_us >= 0);
 }
 
+int rb_offer_most_nodes(const struct rb_offer *o, int max_nodes)
+{
+    return o->reservation && o->reservation->count < max_nodes ? o->reservation->count : max_nodes;
+}
+
 struct rb_offer rb_reservation_offer(struct rb_reservation *r, const struct rb_offer *like)
 {
     struct rb_offer o = *like;

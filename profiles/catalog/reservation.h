@@ -44,6 +44,7 @@ int64_t rb_reservation_notice_at_us(const struct rb_reservation *r);
 bool rb_reservation_is_open(const struct rb_reservation *r, int64_t run_us);
 // Is the offer's capacity there only for a part of a run?
 bool rb_offer_closes(const struct rb_offer *o);
+int rb_offer_most_nodes(const struct rb_offer *o, int max_nodes); // of at most max_nodes, those that the offer has
 
 // An offer of it, of a machine like `like`.
 struct rb_offer rb_reservation_offer(struct rb_reservation *r, const struct rb_offer *like);
