@@ -1,8 +1,8 @@
 #include "simulator/replan/replan.h"
 
-#include "profiles/catalog/reservation.h"
 #include "engine/core/placement.h"
 #include "engine/core/rungs.h"
+#include "profiles/catalog/reservation.h"
 #include "profiles/job/job_scheduler.h"
 #include "simulator/stage/compare.h"
 
