@@ -17,7 +17,7 @@
 // --- markets ---
 
 static const char *const market_names[] = {"on_demand", "spot", "reserved"};
-#define N_MARKETS ((int)(sizeof market_names / sizeof market_names[0]))
+enum { N_MARKETS = 2 }; // on which machines are on sale
 
 bool rb_offer_is_old(const struct rb_offer *o, int64_t now_us)
 {
@@ -157,8 +157,6 @@ static bool read_offer(const struct reader *r, int row, struct rb_offer *out)
         return false;
     if (!rb_market_parse(cell(r, row, MARKET), &o.market, &why))
         return cell_error(r, row, MARKET, why.message);
-    if (o.market == RB_MARKET_RESERVED)
-        return cell_error(r, row, MARKET, "expected on_demand or spot: reservations are in the job (resources.reservations)");
     if (!read_rate(r, row, rb_infra_may_be_free(o.infra), &o.rate) || !read_fetched_at(r, row, &o.fetched_at_us))
         return false;
     o.declared_free = o.rate.uusd_per_hour == 0;

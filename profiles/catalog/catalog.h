@@ -10,6 +10,7 @@
 enum rb_market { RB_MARKET_ON_DEMAND, RB_MARKET_SPOT, RB_MARKET_RESERVED };
 const char *rb_market_name(enum rb_market m); // "on_demand", "spot", "reserved"
 const char *rb_market_mark(enum rb_market m); // behind a machine's name, for people: "", " (spot)", " (reserved)"
+// A market on which machines are on sale: reservations are in jobs.
 bool rb_market_parse(const char *s, enum rb_market *out, struct rb_err *err);
 
 struct rb_reservation; // profiles/catalog/reservation.h
