@@ -570,6 +570,22 @@ static void a_reservation_that_ends_is_left_in_time(void **state)
     }
 }
 
+// What is paid for comes before spot, even where spot is safe.
+static void a_reservation_comes_before_safe_spot(void **state)
+{
+    (void)state;
+    struct market m;
+    struct choice c;
+    struct rb_reservation r = {.id = "cr-00000001", .count = 3, .closes_us = -1};
+    open_safely(&m, &c, RB_SPOT_ON_SPOT);
+    m.offers[OWN].market = RB_MARKET_RESERVED;
+    m.offers[OWN].reservation = &r;
+    fake_run_open(&m.r);
+    completes(&m);
+    assert_int_equal(count_asked(&m, OWN), m.n_asked);
+    fake_run_finish(&m.r);
+}
+
 static void a_closed_reservation_is_not_asked(void **state)
 {
     (void)state;
@@ -619,6 +635,7 @@ int main(void)
         cmocka_unit_test(a_node_that_may_not_stay_is_replaced_on_demand),
         cmocka_unit_test(a_crash_of_a_safe_run_launches_nothing_twice),
         cmocka_unit_test(a_reservation_that_ends_is_left_in_time),
+        cmocka_unit_test(a_reservation_comes_before_safe_spot),
         cmocka_unit_test(a_closed_reservation_is_not_asked),
         cmocka_unit_test(a_crash_before_the_end_of_a_reservation_launches_nothing_twice),
     };
