@@ -41,6 +41,7 @@ static int make_job(const struct rb_doc *doc, const char *path, const char *cons
         rubberband_job_free(j);
         return rb_library_fail(error, &err);
     }
+    rb_job_settle_reservations(&j->job, rb_clock_unix_us());
     j->path = rb_arena_strdup(&j->arena, path && realpath(path, absolute) ? absolute : "");
     write_resolved(j);
     *out = j;

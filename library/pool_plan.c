@@ -147,6 +147,7 @@ static struct rb_job *lent_job(const struct rb_job *j, int n_nodes, struct rb_ar
     static const char *const pool[] = {"pool"};
     struct rb_job *job = rb_arena_array(arena, 1, sizeof *job);
     *job = *j;
+    job->resources.n_reservations = 0;
     job->resources.infra = (struct rb_string_list){pool, 1};
     job->resources.instance_types = job->resources.accelerators = (struct rb_string_list){0};
     job->resources.spot = RB_SPOT_NEVER;

@@ -59,6 +59,14 @@ void rb_launch_copy(struct rb_arena *a, const struct rb_launch *from, struct rb_
     to->subnet = copy_or_null(a, from->subnet);
     to->instance_profile = copy_or_null(a, from->instance_profile);
     to->placement_group = copy_or_null(a, from->placement_group);
+    if (from->reservation) {
+        struct rb_reservation *r = rb_arena_alloc(a, sizeof *r);
+        *r = *from->reservation;
+        r->infra = copy_or_null(a, r->infra);
+        r->instance_type = copy_or_null(a, r->instance_type);
+        r->id = copy_or_null(a, r->id);
+        to->reservation = r;
+    }
     struct rb_tag *tags = rb_arena_array(a, (size_t)from->n_tags, sizeof *tags);
     for (int i = 0; i < from->n_tags; i++)
         tags[i] = (struct rb_tag){rb_arena_strdup(a, from->tags[i].key), rb_arena_strdup(a, from->tags[i].value)};

@@ -12,6 +12,7 @@
 #include "base/errors/err.h"
 #include "base/loop.h"
 #include "profiles/catalog/catalog.h"
+#include "profiles/catalog/reservation.h"
 #include "providers/quota.h"
 
 struct rb_http;
@@ -31,6 +32,7 @@ struct rb_launch {
     const char *instance_type;
     int gpus;                  // of one machine, as the price list says; 0: none. For clouds where they are asked for by number
     enum rb_market market;
+    const struct rb_reservation *reservation; // on this market: the one to launch into; NULL: on another market
     int count;                 // a gang: this many machines in one zone, all of them or none; 0: one
     const char *image_id;      // NULL: provider's default, error if it has none
     const char *user_data;     // raw, <= RB_LIMIT_USER_DATA
@@ -97,6 +99,8 @@ struct rb_placement_group {
 };
 typedef void rb_groups_fn(void *arg, const struct rb_err *err, const struct rb_placement_group *groups, int n);
 typedef void rb_offers_fn(void *arg, const struct rb_err *err, const struct rb_catalog *catalog);
+// What is left of each reservation: those that have begun, by what nobody uses now, and those that are to begin.
+typedef void rb_reservations_fn(void *arg, const struct rb_err *err, const struct rb_reservation *all, int n);
 
 struct rb_provider_config {
     const struct rb_loop *loop;
@@ -167,6 +171,9 @@ struct rb_provider_ops {
     void (*regions)(struct rb_provider *p, rb_regions_fn *fn, void *arg);
     // Lists machine types and their current prices; NULL: prices only come from files.
     void (*offers)(struct rb_provider *p, const char *const *types, int n_types, rb_offers_fn *fn, void *arg);
+    // Lists the account's reservations of the region; makes and changes none. NULL: the cloud has none, or they cannot
+    // be listed.
+    void (*reservations)(struct rb_provider *p, rb_reservations_fn *fn, void *arg);
 };
 
 extern const struct rb_provider_ops *const rb_provider_table[]; // sorted by name, NULL-terminated

@@ -109,7 +109,7 @@ static void show_machines(const struct rb_plan *plan)
             const struct rb_offer *offer = &plan->offers[stage->nodes[i].offer];
             fprintf(stderr, "%s %d x ", i ? "," : "", stage->nodes[i].count);
             show_text(offer->instance_type);
-            fprintf(stderr, "%s", offer->market == RB_MARKET_SPOT ? " (spot)" : "");
+            fprintf(stderr, "%s", rb_market_mark(offer->market));
         }
         fputc('\n', stderr);
     }

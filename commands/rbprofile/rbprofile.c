@@ -145,6 +145,7 @@ static const struct rb_subcommand subcommands[] = {
     {"list", "name the profiles", &list_command},
     {"prices", "show or update prices", &rb_profile_prices},
     {"provision", "measure how long nodes take to arrive", &rb_profile_provision},
+    {"reservations", "list what is reserved, as lines of a job", &rb_profile_reservations},
     {"show", "show a profile and how good its fit is", &show_command},
     {"train", "measure the training command at several sizes", &rb_profile_train},
     {0},

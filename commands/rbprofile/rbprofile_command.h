@@ -20,6 +20,7 @@ void rb_profile_close_store(struct rb_store **s);
 bool rb_profile_import_files(const struct rb_args *args, const char *const *paths, int n,
                              const struct rb_import_options *options, struct rb_err *err);
 
-extern const struct rb_command rb_profile_import, rb_profile_prices, rb_profile_train, rb_profile_provision;
+extern const struct rb_command rb_profile_import, rb_profile_prices, rb_profile_train, rb_profile_provision,
+    rb_profile_reservations;
 
 #endif

@@ -1,5 +1,6 @@
 #include "engine/plan/plan.h"
 
+#include "profiles/catalog/reservation.h"
 #include "profiles/job/job_scheduler.h"
 
 #include <assert.h>
@@ -100,4 +101,11 @@ void rb_plan_set_drift(struct rb_plan *plan, struct rb_arena *arena)
     *job = *plan->job;
     job->on_drift = rb_plan_why_not_replan(plan) ? RB_DRIFT_WARN : RB_DRIFT_REPLAN;
     plan->job = job;
+}
+
+void rb_plan_settle_reservations(const struct rb_plan *plan, int64_t start_unix_us)
+{
+    for (int i = 0; i < plan->n_offers; i++)
+        if (plan->offers[i].reservation)
+            rb_reservation_settle(plan->offers[i].reservation, start_unix_us);
 }

@@ -127,6 +127,10 @@ void rb_plan_write_prices(const struct rb_plan *plan, struct rb_json *j); // its
 bool rb_plan_read(const struct rb_node *root, rb_digest_fn *digest, struct rb_arena *arena, struct rb_plan *out,
                   struct rb_err *err);
 
+// Sets when the plan's reservations open and close in a run that starts at this instant, which is later than the plan
+// assumed.
+void rb_plan_settle_reservations(const struct rb_plan *plan, int64_t start_unix_us);
+
 void rb_quantiles_write(const struct rb_quantiles *q, struct rb_json *j); // mean, p5, p50, p95, p99
 void rb_estimate_write(const struct rb_estimate *e, struct rb_json *j);
 bool rb_estimate_read(const struct rb_node *node, struct rb_estimate *out, struct rb_err *err);

@@ -1,6 +1,8 @@
 // Writes rb-plan/1. plan_read.c reads it; estimate_codec.c reads and writes estimates.
 #include "engine/plan/plan.h"
 
+#include "profiles/catalog/reservation.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -19,6 +21,8 @@ static void write_offer_name(struct rb_json *j, const struct rb_offer *offer)
 {
     rb_json_put(j, "infra: %s instance_type: %s market: %s", offer->infra, offer->instance_type,
                 rb_market_name(offer->market));
+    if (offer->reservation)
+        rb_json_kstring(j, "reservation", offer->reservation->id);
 }
 
 static void write_origin(const struct rb_plan *plan, struct rb_json *j)
@@ -133,6 +137,8 @@ static void write_offers(const struct rb_plan *plan, struct rb_json *j)
         rb_json_put(j, "accelerator: %s|null gpus: %d uusd_per_hour: %jd source: %s|null", offer->accelerator,
                     offer->gpus, offer->rate.uusd_per_hour, offer->source ? offer->source : "");
         write_instant(j, "fetched_at", offer->fetched_at_us);
+        if (offer->reservation)
+            rb_json_put(j, "opens_us: %jd closes_us: %jd|null", offer->reservation->opens_us, offer->reservation->closes_us);
         rb_json_end_object(j);
     }
     rb_json_end_array(j);

@@ -1,6 +1,7 @@
 #include "engine/plan/stand_in.h"
 
 #include "base/text/units.h"
+#include "profiles/catalog/reservation.h"
 
 #include <string.h>
 
@@ -29,9 +30,17 @@ int rb_stand_in(const struct rb_plan *plan, int offer, int k)
     return -1;
 }
 
+static bool is_closed(const struct rb_on_sale *m, int offer)
+{
+    const struct rb_reservation *r = m->plan->offers[offer].reservation;
+    return r && !rb_reservation_is_open(r, m->now_us);
+}
+
 bool rb_offer_is_sold_out(const struct rb_on_sale *m, int offer)
 {
     const int64_t at_us = m->sold_out_us(m->ctx, offer);
+    if (is_closed(m, offer))
+        return true;
     return at_us >= 0 && at_us > m->paused_us && m->now_us - at_us < RB_SOLD_OUT_US;
 }
 
@@ -51,8 +60,14 @@ int rb_offer_to_ask(const struct rb_on_sale *m, int offer)
         return chosen;
     chosen = offer;
     for (int k = 1, other; (other = rb_stand_in(m->plan, offer, k)) >= 0; k++) {
-        if (m->sold_out_us(m->ctx, other) < m->sold_out_us(m->ctx, chosen) && m->may_ask(m->ctx, other, k))
+        if (!is_closed(m, other) && m->sold_out_us(m->ctx, other) < m->sold_out_us(m->ctx, chosen) && m->may_ask(m->ctx, other, k))
             chosen = other;
     }
     return chosen;
+}
+
+int64_t rb_pause_until_open_us(const struct rb_on_sale *m, int offer, int64_t pause_us)
+{
+    const struct rb_reservation *r = m->plan->offers[offer].reservation;
+    return r && r->opens_us - m->now_us > pause_us ? r->opens_us - m->now_us : pause_us;
 }

@@ -12,7 +12,8 @@ struct fetch {
     struct rb_loop_uv *uv;
     struct rb_http *http;
     struct rb_provider provider;
-    rb_prices_fn *fn;
+    rb_prices_fn *fn; // of one of them
+    rb_reservations_found_fn *found;
     void *ctx;
     bool ok;
     struct rb_err err; // if not ok
@@ -33,9 +34,12 @@ static bool open_provider(struct fetch *f, struct rb_err *err)
     char region[64];
     if (!rb_provider_find(f->infra, &ops, region, err))
         return false;
-    if (!ops->offers || ops->is_in_process)
+    if (f->fn && (!ops->offers || ops->is_in_process))
         return rb_err_set(err, RB_E_NOBODY_SELLS,
                           "--infra %s: no cloud has prices for it; import your own with --from FILE", f->infra);
+    if (f->found && !ops->reservations)
+        return rb_err_set(err, RB_E_NOBODY_SELLS,
+                          "--infra %s: it has no reservations, or none that can be listed: write them into the job", f->infra);
     if (strcmp(f->infra + strlen(ops->name) + 1, region) != 0)
         return rb_err_set(err, RB_E_NOBODY_SELLS, "--infra %s: expected a whole region, such as %s/%s", f->infra,
                           ops->name, region);
@@ -58,6 +62,27 @@ static void offered(void *arg, const struct rb_err *err, const struct rb_catalog
         f->err = *err;
     f->ok = !err && f->fn(f->ctx, catalog, &f->err);
     rb_loop_uv_stop(f->uv);
+}
+
+static void found(void *arg, const struct rb_err *err, const struct rb_reservation *all, int n)
+{
+    struct fetch *f = arg;
+    if (err)
+        f->err = *err;
+    f->ok = !err && f->found(f->ctx, all, n, &f->err);
+    rb_loop_uv_stop(f->uv);
+}
+
+bool rb_reservations_fetch(const char *infra, rb_reservations_found_fn *fn, void *ctx, struct rb_err *err)
+{
+    RB_AUTO(finish) struct fetch f = {.infra = infra, .found = fn, .ctx = ctx};
+    if (!open_provider(&f, err))
+        return false;
+    f.provider.ops->reservations(&f.provider, found, &f);
+    rb_loop_uv_run(f.uv);
+    if (!f.ok)
+        *err = f.err;
+    return f.ok;
 }
 
 bool rb_prices_fetch(const char *infra, const char *const *types, int n_types, rb_prices_fn *fn, void *ctx,

@@ -1,13 +1,17 @@
-// Fetches the current prices of a cloud's machines.
+// Asks a cloud for the current prices of its machines, and for the reservations of the account.
 #ifndef RB_EXECUTOR_PRICE_FETCH_H
 #define RB_EXECUTOR_PRICE_FETCH_H
 
-#include "profiles/catalog/catalog.h"
+#include "profiles/catalog/reservation.h"
 
 // Receives the prices, borrowed for the call; false: *err is the error of the fetch.
 typedef bool rb_prices_fn(void *ctx, const struct rb_catalog *catalog, struct rb_err *err);
 // Fetches prices of these machine types from the cloud behind infra, for a whole region; n_types 0: of all its types.
 bool rb_prices_fetch(const char *infra, const char *const *types, int n_types, rb_prices_fn *fn, void *ctx,
                      struct rb_err *err);
+
+// Likewise. What has begun is listed with what nobody uses now.
+typedef bool rb_reservations_found_fn(void *ctx, const struct rb_reservation *all, int n, struct rb_err *err);
+bool rb_reservations_fetch(const char *infra, rb_reservations_found_fn *fn, void *ctx, struct rb_err *err);
 
 #endif

@@ -38,7 +38,7 @@ static void call_finished(void *arg)
 static void disarm_all(struct rb_controller *c)
 {
     uint64_t *const timers[] = {&c->wake_timer,      &c->spot_timer,   &c->poll_timer,   &c->deadline_timer, &c->last_stretch_timer,
-                                &c->heartbeat_timer, &c->finish_timer, &c->rescue.timer};
+                                &c->heartbeat_timer, &c->finish_timer, &c->rescue.timer, &c->reservation_timer};
     for (int i = 0; i < (int)(sizeof timers / sizeof *timers); i++)
         rb_controller_disarm(c, timers[i]);
     rb_silence_end(&c->end);
@@ -648,6 +648,7 @@ void rb_controller_start(struct rb_controller *c)
     else
         rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_START, .rules = RB_RULES_NOW});
     rb_controller_review_spot(c);
+    rb_controller_review_reservations(c);
     rb_controller_poll(c);
 }
 

@@ -112,7 +112,8 @@ struct rb_controller {
     int64_t *wakes;                     // times the engine asked for, [n_wakes]
     int n_wakes;
     bool off_spot; // a node is being replaced by one on demand
-    uint64_t wake_timer, spot_timer, poll_timer, deadline_timer, last_stretch_timer, heartbeat_timer, finish_timer;
+    uint64_t wake_timer, spot_timer, poll_timer, deadline_timer, last_stretch_timer, heartbeat_timer, finish_timer,
+        reservation_timer;
 };
 
 // controller.c

@@ -90,10 +90,11 @@ bool rb_run_node_can_have(const struct rb_run_node *n, int offer, int count)
 
 int rb_run_node_choose_offer(struct rb_run_node *n, int count)
 {
-    const int spot = rb_run_node_choose_spot(n, count);
+    const struct rb_on_sale m = on_sale(n, &(struct asking){n->c, count});
+    const bool is_paid_for = n->c->config.plan->offers[planned_offer(n)].reservation && !rb_offer_is_sold_out(&m, planned_offer(n));
+    const int spot = is_paid_for ? -1 : rb_run_node_choose_spot(n, count);
     if (spot >= 0)
         return spot;
-    const struct rb_on_sale m = on_sale(n, &(struct asking){n->c, count});
     return rb_offer_to_ask(&m, planned_offer(n));
 }
 
@@ -242,5 +243,6 @@ void rb_run_gang_refused(struct rb_run_gang *g)
     if (leader->retries >= c->config.capacity_retries)
         give_up(g);
     else
-        rb_controller_arm(c, &g->timer, pause_us(leader), report_refused, g);
+        rb_controller_arm(c, &g->timer, rb_pause_until_open_us(&m, planned_offer(leader), pause_us(leader)), report_refused,
+                          g);
 }

@@ -53,6 +53,9 @@ static void make_token(struct rb_run_gang *g, const char *user_data)
                   n->c->config.plan->job->resources.disk_bytes, user_data);
     if (group)
         rb_buf_printf(&params, "|%s", group);
+    const struct rb_reservation *reservation = n->c->config.plan->offers[n->row.offer].reservation;
+    if (reservation)
+        rb_buf_printf(&params, "|%s", reservation->id);
     if (g->n > 1)
         rb_buf_printf(&params, "|%d", g->n);
     rb_digest_sha256(rb_buf_str(&params), params.len, digest);
@@ -382,6 +385,7 @@ static void request_launch(struct rb_run_gang *g, const char *user_data, bool ag
         .instance_type = n->row.instance_type,
         .gpus = rb_run_node_gpus_on(&c->config.plan->offers[n->row.offer]),
         .market = c->config.plan->offers[n->row.offer].market,
+        .reservation = c->config.plan->offers[n->row.offer].reservation,
         .count = g->n,
         .image_id = image_of(n),
         .user_data = user_data,

@@ -68,7 +68,7 @@ struct rb_run_node {
     int64_t exhausted_us;               // when the last pause began, -1: none yet
     uint64_t listing;                   // number of the listing that showed it last
     uint64_t retry_timer;
-    int64_t leaves_at_us;               // its cloud has given notice: this controller's time; 0: it has not
+    int64_t leaves_at_us;               // it must go by then: this controller's time; 0: it need not
     uint64_t leave_timer;
     bool fetching;                      // it brings the job's data to itself, for as long as that takes
     int64_t data_us;                    // how long that took
@@ -134,6 +134,9 @@ void rb_run_node_close_tasks(struct rb_controller *c, int node);    // nothing c
 
 // node_leaving.c
 void rb_run_node_leaving(void *ctx, int node, int64_t seconds); // the launcher's event
+// As if its cloud took it back at that time, but once its trials have given way it is ended and replaced.
+void rb_run_node_vacate(struct rb_run_node *n, int64_t at_us);
+void rb_controller_review_reservations(struct rb_controller *c); // from time to time: has one given notice?
 
 //   node_dead_man.c
 void rb_run_node_switched(void *ctx, int node, const struct rb_switch_report *report); // the launcher's event

@@ -8,10 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum {
-    MOVE_LOOK_US = 200000, // at nodes whose trials give way
-    LEAST_GRACE_S = 2,
-};
+enum { LEAST_GRACE_S = 2 };
 
 // --- markets
 
@@ -163,71 +160,6 @@ int64_t rb_run_node_waits_for_spot(struct rb_run_node *n, int count)
 
 // --- nodes on spot
 
-static bool is_on(const struct rb_run_task *t, const struct rb_run_node *n)
-{
-    for (int k = 0; k < t->row.n_slots; k++)
-        if (t->row.slots[k].node == n->id && t->process != RB_PROCESS_ORDERED)
-            return true;
-    return false;
-}
-
-static const struct rb_run_task *first_on(const struct rb_run_node *n, bool (*is)(const struct rb_run_task *t))
-{
-    for (int i = 0; i < n->c->n_tasks; i++)
-        if (is_on(n->c->tasks[i], n) && is(n->c->tasks[i]))
-            return n->c->tasks[i];
-    return NULL;
-}
-
-static bool gives_way(const struct rb_run_task *t)
-{
-    return t->process == RB_PROCESS_YIELDING || t->process == RB_PROCESS_SAVING;
-}
-
-static bool may_be_killed(const struct rb_run_task *t)
-{
-    return t->row.state == RB_TASK_INTENT && t->process != RB_PROCESS_KILLING;
-}
-
-static bool may_exist(const struct rb_run_task *t)
-{
-    return t->process != RB_PROCESS_ORDERED;
-}
-
-// Its trials give way or are killed; once no process is left there, it is ended and replaced.
-static void leave(void *arg)
-{
-    struct rb_run_node *n = arg;
-    struct rb_controller *c = n->c;
-    const struct rb_run_task *t;
-    n->leave_timer = 0;
-    if (c->dead || !rb_run_node_exists(n))
-        return;
-    const bool waits = first_on(n, gives_way) && rb_controller_now_us(c) < n->leaves_at_us;
-    while (!waits && (t = first_on(n, may_be_killed)) && rb_controller_begin(c))
-        rb_run_task_give_up(rb_run_task_find(c, t->row.trial, t->row.start), RB_OUTCOME_EVICTED);
-    if (c->dead || !rb_run_node_exists(n))
-        return;
-    if (first_on(n, may_exist)) {
-        rb_controller_arm(c, &n->leave_timer, MOVE_LOOK_US, leave, n);
-        return;
-    }
-    c->off_spot = true;
-    rb_run_node_lose(n, "it gives way to one on demand (resources.spot: safe)");
-    c->off_spot = false;
-}
-
-// As if its cloud took it back: trials that have something to save are asked to, and nothing more is started there.
-static void move_off_spot(struct rb_run_node *n, const struct rb_buf *why)
-{
-    struct rb_controller *c = n->c;
-    n->leaves_at_us = rb_controller_now_us(c) + (int64_t)(grace_s(c) * RB_US_PER_S) + 1;
-    note(n, "off spot", why);
-    for (int i = 0; i < c->n_tasks && !c->dead; i++)
-        rb_run_task_yield(c->tasks[i]);
-    rb_controller_arm(c, &n->leave_timer, MOVE_LOOK_US, leave, n);
-}
-
 // Nodes that still start are among them: one that never comes must not use up the slack.
 static void review(void *arg)
 {
@@ -238,8 +170,10 @@ static void review(void *arg)
         struct rb_run_node *n = c->nodes[i];
         int offer;
         if (rb_run_node_exists(n) && rb_run_node_is_wanted(n) && is_spot(c, n->row.offer) && n->leaves_at_us == 0 &&
-            ask(n, 1, true, &offer, &why) == RB_SPOT_ON_DEMAND)
-            move_off_spot(n, &why);
+            ask(n, 1, true, &offer, &why) == RB_SPOT_ON_DEMAND) {
+            note(n, "off spot", &why);
+            rb_run_node_vacate(n, rb_controller_now_us(c) + (int64_t)(grace_s(c) * RB_US_PER_S) + 1);
+        }
     }
     rb_controller_review_spot(c);
 }

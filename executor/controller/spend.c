@@ -9,7 +9,7 @@ bool rb_spend_billing(const struct rb_plan *plan, int offer, struct rb_billing *
     if (o->rate.uusd_per_hour <= 0 && !o->declared_free)
         return rb_err_set(err, RB_E_PRICE_UNKNOWN, "%s %s (%s): its price is unknown; run `rbprofile prices update`",
                           o->infra, o->instance_type, rb_market_name(o->market));
-    if (!o->declared_free && job->resources.disk_bytes > 0) {
+    if ((!o->declared_free || o->reservation) && job->resources.disk_bytes > 0) {
         const int64_t gb = 1000000000;
         b.disk_gb = (job->resources.disk_bytes + gb - 1) / gb;
         if (!plan->catalog)

@@ -105,7 +105,8 @@ void rb_run_task_held_up(void *ctx, int trial, const struct rb_err *err); // thi
 void rb_run_task_saved(void *ctx, int trial, int start, const char *checkpoint, const struct rb_err *err);
 
 // node_leaving.c
-bool rb_run_task_is_leaving(const struct rb_run_task *t, int64_t *out_left_us); // one of its nodes is about to be reclaimed
+// Must one of its nodes go? The reason is what its RB_PREEMPT_FILE says.
+bool rb_run_task_is_leaving(const struct rb_run_task *t, int64_t *out_left_us, const char **out_reason);
 
 // task_keep.c
 void rb_run_task_announced(struct rb_run_task *t, const struct rb_metric_line *report);

@@ -106,6 +106,7 @@ static void take_line(struct rb_controller *c, int trial, int start, struct rb_m
     struct rb_run_task *t = rb_run_task_find(c, trial, start); // the line before may have closed it
     const struct rb_job *job = c->config.plan->job;
     int64_t left_us;
+    const char *why;
     if (c->dead || !t || !rb_run_task_is_live(t))
         return;
     if (t->row.state == RB_TASK_EXITED) { // after a restart: what it announced is no part of what it has left
@@ -146,7 +147,7 @@ static void take_line(struct rb_controller *c, int trial, int start, struct rb_m
     if (!t)
         return;
     rb_run_task_announced(t, &line);
-    if (rb_run_task_is_leaving(t, &left_us)) // it had nothing to save before
+    if (rb_run_task_is_leaving(t, &left_us, &why)) // it had nothing to save before
         rb_run_task_yield(t);
     rb_run_task_stop(t);
 }

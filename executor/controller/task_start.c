@@ -152,7 +152,8 @@ static void start_if_possible(struct rb_run_task *t)
     const int n_slots = prepared_slots(t, slots);
     const bool kill = t->row.state == RB_TASK_KILLING, ordered = t->process == RB_PROCESS_ORDERED;
     int64_t left_us;
-    if (ordered && !kill && (t->c->last_stretch || rb_run_task_is_leaving(t, &left_us)))
+    const char *why;
+    if (ordered && !kill && (t->c->last_stretch || rb_run_task_is_leaving(t, &left_us, &why)))
         return; // there is no time left to reach a checkpoint
     if ((!ordered && t->process != RB_PROCESS_UNFOLLOWED) || n_slots == 0 ||
         (t->row.state == RB_TASK_INTENT && is_blocked(t)))

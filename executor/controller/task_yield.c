@@ -61,12 +61,13 @@ void rb_run_task_yield(struct rb_run_task *t)
 {
     struct rb_controller *c = t->c;
     int64_t left_us;
+    const char *why;
     if (c->dead || t->process < RB_PROCESS_FOLLOWED || t->row.state != RB_TASK_INTENT)
         return;
     if (c->last_stretch && t->last_resource > t->row.resource_start) { // otherwise there is nothing to save
         ask_to_yield(t, "deadline", c->meta.deadline_us - rb_controller_now_us(c));
-    } else if (rb_run_task_is_leaving(t, &left_us) && t->last_resource > t->row.resource_start) {
-        ask_to_yield(t, "preempted", left_us);
+    } else if (rb_run_task_is_leaving(t, &left_us, &why) && t->last_resource > t->row.resource_start) {
+        ask_to_yield(t, why, left_us);
     } else if (rb_run_trial_at(c, t->row.trial)->asked && !rb_silence_counts(&t->yielding)) {
         const bool pauses = rb_engine_trial(c->engine, t->row.trial)->next_gpus == 0;
         ask_to_yield(t, pauses ? "pause" : "resize", grace_us(t));

@@ -54,7 +54,7 @@ static void demand(const struct rb_plan *plan, const char *infra, int moment, in
                    struct rb_demand *out, int *n)
 {
     const struct rb_offer *o = &plan->offers[offer];
-    if (rb_infra_within(o->infra, infra))
+    if (rb_infra_within(o->infra, infra) && !o->reservation) // which counts against them already
         out[(*n)++] = (struct rb_demand){
             .moment = moment,
             .count = count,

@@ -73,11 +73,14 @@ static bool open_found(struct rb_run_files *f, struct rb_journal **out, struct r
     snprintf(plan, sizeof plan, "%s/plan.json", f->dir);
     if (!open_journal(f, &journal, err))
         return false;
-    if (!rb_run_read_plan(f, plan, err) || !read_workdir(f, err)) {
+    struct rb_journal_meta meta;
+    if (!rb_run_read_plan(f, plan, err) || !read_workdir(f, err) ||
+        !rb_journal_meta(journal, &f->arena, &meta, err)) {
         rb_journal_close(journal);
         return rb_err_prefix(err, "run %s cannot be read; `rbrun gc --older-than 0s` finds and ends what it launched",
                              f->run_id);
     }
+    rb_plan_settle_reservations(&f->plan, meta.started_unix_us);
     *out = journal;
     return true;
 }
@@ -160,6 +163,7 @@ bool rb_run_files_begin(const struct rb_run_files *f, int64_t deadline_us, int64
                                          .started_unix_us = rb_clock_unix_us(),
                                          .deadline_us = deadline_us,
                                          .budget_uusd = budget_uusd};
+    rb_plan_settle_reservations(&f->plan, meta.started_unix_us);
     return rb_journal_create(f->journal, &meta, out, err);
 }
 

@@ -30,7 +30,7 @@ bool rb_run_read_plan(struct rb_run_files *f, const char *path, struct rb_err *e
 // unless it is set.
 bool rb_run_files_create(struct rb_run_files *f, const char *root, const char *name, const char *plan, size_t n_plan,
                          struct rb_err *err);
-// Creates its journal, which begins now and belongs to this user. -1: no deadline, no budget.
+// Creates its journal, which begins now and belongs to this user; the plan's reservations are those of such a run. -1: no deadline, no budget.
 bool rb_run_files_begin(const struct rb_run_files *f, int64_t deadline_us, int64_t budget_uusd, struct rb_journal **out,
                         struct rb_err *err);
 

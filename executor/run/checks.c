@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/errors/log.h"
+#include "profiles/catalog/reservation.h"
 #include "providers/wire/digest.h"
 
 #include <errno.h>
@@ -46,6 +47,25 @@ static void warn_of_old_prices(const struct rb_plan *plan)
     if (oldest_us != INT64_MAX)
         rb_warn("the plan's prices are up to %d days old; the provider's bill may differ",
                 (int)((now_us - oldest_us) / (86400 * RB_US_PER_S)));
+}
+
+#define LATE_US (60 * RB_US_PER_S)
+
+// A plan is made for a run that begins at once; later, less is left of a reservation.
+static void warn_of_reservations(const struct rb_plan *plan)
+{
+    char planned[32], left[32];
+    for (int i = 0; i < plan->n_offers; i++) {
+        const struct rb_reservation *then = plan->offers[i].reservation;
+        if (!then || then->closes_us < 0)
+            continue;
+        struct rb_reservation now = *then;
+        rb_reservation_settle(&now, rb_clock_unix_us());
+        if (now.closes_us + LATE_US < then->closes_us)
+            rb_warn("reservation %s closes in %s, and the plan was made for %s: what it cannot hold is on demand, and costs "
+                    "more than planned; plan again with `rbplan`",
+                    now.id, rb_format_duration(now.closes_us, left), rb_format_duration(then->closes_us, planned));
+    }
 }
 
 // Is the difference large enough to change times: at least one, and at least half of the larger?
@@ -111,6 +131,7 @@ bool rb_run_check(const struct rb_plan *plan, const char *plan_path, struct rb_e
     }
     warn_of_changed_job(plan, job_path);
     warn_of_old_prices(plan);
+    warn_of_reservations(plan);
     if (here)
         warn_of_load(plan);
     return true;

@@ -111,6 +111,8 @@ static void take_refusal(struct lessons *l, const struct rb_event *event)
     if (event->node >= rb_engine_n_nodes(l->engine) || event->attempt > 0)
         return;
     const struct rb_offer *o = &l->plan->offers[rb_engine_node(l->engine, event->node)->offer];
+    if (o->reservation) // it was closed or in use, which says nothing of machines on sale
+        return;
     l->refusals = rb_grow(l->refusals, l->n_refusals, sizeof *l->refusals);
     l->refusals[l->n_refusals++] = (struct rb_provision_sample){.infra = o->infra,
                                                                 .instance_type = o->instance_type,
@@ -226,6 +228,12 @@ static bool put_reading(const struct rb_job *job, const struct rb_launch_row *r,
     return !job->data_fetch || rb_store_add_reading(store, job->profile, &sample, err);
 }
 
+// A reservation's nodes come as those on demand do, and plans take them so (simulator/model/scenario.h).
+static const char *market_of(const struct rb_launch_row *r)
+{
+    return strcmp(r->market, rb_market_name(RB_MARKET_RESERVED)) == 0 ? rb_market_name(RB_MARKET_ON_DEMAND) : r->market;
+}
+
 static bool put_delays(struct lessons *l, const struct rb_run_files *f, struct rb_journal *j, struct rb_store *store,
                        struct rb_err *err)
 {
@@ -249,7 +257,7 @@ static bool put_delays(struct lessons *l, const struct rb_run_files *f, struct r
             continue;
         const struct rb_provision_sample p = {.infra = r->infra,
                                               .instance_type = r->instance_type,
-                                              .market = r->market,
+                                              .market = market_of(r),
                                               .queue_s = (double)(r->running_us - r->intent_us) / RB_US_PER_S,
                                               .init_s = fmax(0, (double)(r->ready_us - r->running_us - data_us) / RB_US_PER_S),
                                               .outcome = "ok",

@@ -72,6 +72,8 @@ static void ask(struct preflight *p, struct question *q, const struct rb_offer *
         .instance_type = q->instance_type,
         .gpus = offer->accelerator && rb_accelerator_is_cpu(offer->accelerator) ? 0 : offer->gpus, // a wish list has none
         .market = offer->market,
+        .reservation = offer->reservation,
+        .zone = offer->reservation ? strrchr(offer->infra, '/') + 1 : NULL,
         .image_id = image_of(p->plan, p->infras[q->infra]),
         .tags = tags,
         .n_tags = (int)(sizeof tags / sizeof *tags),

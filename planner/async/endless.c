@@ -43,6 +43,8 @@ bool rb_is_endless(const struct rb_search *search, int stage, int offer, int gpu
 {
     const int per_node = rb_search_gpus_per_node(search, offer);
     struct rb_stretch stretch;
+    if (search->spans && (stage < search->spans[offer].first || stage >= search->spans[offer].end))
+        return true;
     if (!rb_provisioning_may_lose(search->scenario->sim_offers[offer].provisioning) ||
         !rb_stretch_of(search, stage, offer, gpus, &stretch))
         return false;

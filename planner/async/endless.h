@@ -17,7 +17,7 @@ struct rb_stretch {
 bool rb_stretch_of(const struct rb_search *search, int stage, int offer, int gpus, struct rb_stretch *out);
 
 // True if a trial of this stage with this many GPUs is expected to start more than a hundred times from one save, or the stage to
-// lose more nodes than one run may request.
+// lose more nodes than one run may request, or if the offer's reservation is closed to the stage.
 bool rb_is_endless(const struct rb_search *search, int stage, int offer, int gpus);
 // True if any stage of the candidate is endless.
 bool rb_has_endless_stage(const struct rb_search *search, const struct rb_candidate *candidate);

@@ -298,7 +298,7 @@ static bool markets_go_down(const struct rb_search *search)
     const struct rb_scenario *s = search->scenario;
     bool down = false;
     for (int i = 0; i < s->n_offers && !down; i++)
-        down = s->sim_offers[i].usable && rb_provisioning_goes_down(s->sim_offers[i].provisioning);
+        down = s->sim_offers[i].usable && rb_sim_offer_goes_down(&s->sim_offers[i]);
     return down;
 }
 
@@ -327,7 +327,8 @@ static struct rb_plan_bound bound_of(const struct certificate *c, double bound_u
     else if (age)
         b.why_not = "spot nodes keep their age from stage to stage, which bounds of single stages do not know";
     else if (down)
-        b.why_not = "spot markets go down, which bounds of single stages do not know";
+        b.why_not = c->search->spans ? "reservations open and close, which bounds of single stages do not know"
+                                     : "spot markets go down, which bounds of single stages do not know";
     else if (c->search->req->samples < RB_PROOF_FEWEST && c->search->req->time_limit_us > 0)
         b.why_not = "too few runs of each plan fit into the time limit";
     else if (c->search->guard > 0)

@@ -59,7 +59,7 @@ static void stage_text(const struct rb_scenario *s, const struct rb_candidate *c
     rb_buf_printf(out, "%s%dx%d on %d", stage > 0 ? ", " : "", s->stages.rungs[stage].trials, choice->gpus,
                   choice->nodes);
     if (stage == 0 || choice->offer != c->stages[stage - 1].offer)
-        rb_buf_printf(out, " %s%s", offer->instance_type, offer->market == RB_MARKET_SPOT ? " (spot)" : "");
+        rb_buf_printf(out, " %s%s", offer->instance_type, rb_market_mark(offer->market));
 }
 
 void rb_candidate_text(const struct rb_scenario *s, const struct rb_candidate *candidate, struct rb_buf *out)
@@ -161,7 +161,7 @@ static void close_range(struct rb_search *search)
         const struct rb_offer *offer = &search->scenario->offers[r->offer];
         rb_buf_clear(&r->line);
         rb_buf_printf(&r->line, "%s: %d to %d %s%s throughout: %s", r->planner, r->first, r->last, offer->instance_type,
-                      offer->market == RB_MARKET_SPOT ? " (spot)" : "", rb_buf_str(&r->first_why));
+                      rb_market_mark(offer->market), rb_buf_str(&r->first_why));
         if (strcmp(rb_buf_str(&r->first_why), rb_buf_str(&r->last_why)) != 0)
             rb_buf_printf(&r->line, " ... %s", rb_buf_str(&r->last_why));
     }

@@ -3,6 +3,7 @@
 #include "planner/questions/what_if_profile.h"
 
 #include "base/text/closest.h"
+#include "profiles/catalog/reservation.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -185,6 +186,21 @@ static char *job_text(const struct rb_plan_request *base, struct rb_arena *arena
     return copy;
 }
 
+// For a run that starts when the job's own does.
+static void settle_as(const struct rb_job *base, struct rb_job *io)
+{
+    for (int i = 0; i < io->resources.n_reservations; i++)
+        for (int k = 0; k < base->resources.n_reservations; k++) {
+            struct rb_reservation *mine = &io->resources.reservations[i];
+            const struct rb_reservation *its = &base->resources.reservations[k];
+            if (mine->starts_at_us != its->starts_at_us || mine->ends_at_us != its->ends_at_us ||
+                mine->is_block != its->is_block)
+                continue;
+            mine->opens_us = its->opens_us;
+            mine->closes_us = its->closes_us;
+        }
+}
+
 static bool read_job(const struct rb_plan_request *base, const char *const *overrides, int n, struct rb_arena *arena,
                      struct rb_job *out, struct rb_err *err)
 {
@@ -193,6 +209,8 @@ static bool read_job(const struct rb_plan_request *base, const char *const *over
     bool ok = rb_doc_parse_json(&doc, base->job->name, text, strlen(text), err) &&
               rb_job_read(doc.root, overrides, n, arena, out, err) && rb_job_check_supported(out, err);
     rb_doc_finish(&doc);
+    if (ok)
+        settle_as(base->job, out);
     if (ok && out->deadline_at_us >= 0)
         return rb_err_set(err, RB_E_WHAT_IF, "deadline: expected a duration such as 3h, got an instant");
     if (ok && out->on_average)

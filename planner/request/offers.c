@@ -5,6 +5,7 @@
 #include "profiles/catalog/cpu_slots.h"
 #include "profiles/catalog/infra.h"
 #include "profiles/catalog/machine_names.h"
+#include "profiles/catalog/reservation.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,15 +30,10 @@ static bool listed(const struct rb_string_list *list, const char *item)
     return false;
 }
 
-static bool same_offer(const struct rb_offer *a, const struct rb_offer *b)
-{
-    return strcmp(a->infra, b->infra) == 0 && strcmp(a->instance_type, b->instance_type) == 0 && a->market == b->market;
-}
-
 static void add_once(struct offer_list *list, const struct rb_offer *offer)
 {
     for (int i = 0; i < list->n; i++) {
-        if (same_offer(&list->items[i], offer))
+        if (rb_offer_compare(&list->items[i], offer) == 0)
             return;
     }
     if (list->n == list->cap) {
@@ -104,6 +100,42 @@ static bool add_infra(const struct rb_job *job, const struct rb_catalog *catalog
                          filter);
 }
 
+// The offer of a reservation's region, in the reservation's zone: what stands in for trials that span nodes must be there.
+static void add_in_zone(struct offer_list *list, int offer, const struct rb_reservation *r)
+{
+    struct rb_offer o = list->items[offer];
+    if (strcmp(o.instance_type, r->instance_type) != 0 || strcmp(o.infra, r->infra) == 0 ||
+        !rb_infra_within(r->infra, o.infra))
+        return;
+    o.infra = r->infra;
+    add_once(list, &o);
+}
+
+// Price lists describe the machine: its own zone's row, or its region's.
+static bool add_reservations(const struct rb_job *job, struct offer_list *list, struct rb_err *err)
+{
+    const int n = list->n;
+    for (int i = 0; i < job->resources.n_reservations; i++) {
+        struct rb_reservation *r = &job->resources.reservations[i];
+        const struct rb_offer *like = NULL;
+        for (int k = 0; k < n && !like; k++)
+            if (strcmp(list->items[k].instance_type, r->instance_type) == 0)
+                like = &list->items[k];
+        char key[64];
+        snprintf(key, sizeof key, "resources.reservations[%d]", i);
+        if (!like)
+            return rb_err_set_at(err, RB_E_NO_SUCH_MACHINE, no_place, key,
+                                 "the price list has no %.60s on the listed infra, which says how many GPUs it has: import "
+                                 "one with `rbprofile import prices.csv`",
+                                 r->instance_type);
+        const struct rb_offer offer = rb_reservation_offer(r, like);
+        add_once(list, &offer);
+        for (int k = 0; k < n; k++)
+            add_in_zone(list, k, r);
+    }
+    return true;
+}
+
 // A requested type that has no price anywhere is an error, not a silent omission.
 static bool check_types_priced(const struct rb_job *job, const struct offer_list *list, struct rb_arena *arena,
                                struct rb_err *err)
@@ -152,9 +184,9 @@ static bool keep_market(const struct rb_resources *r, const struct rb_offer *off
     switch (r->spot) {
     case RB_SPOT_NEVER:
     case RB_SPOT_SAFE: // spot offers only stand in: rb_planner_spot_offers
-        return offer->market == RB_MARKET_ON_DEMAND;
+        return offer->market != RB_MARKET_SPOT;
     case RB_SPOT_ONLY:
-        return offer->market == RB_MARKET_SPOT;
+        return offer->market != RB_MARKET_ON_DEMAND;
     case RB_SPOT_ALLOW:
         break;
     }
@@ -187,6 +219,31 @@ static const char *no_such_market(const struct rb_resources *r)
                                      "resources.spot to allow";
 }
 
+static bool may_stand_in(const struct rb_job *job, const struct rb_offer *o, const struct rb_offer *other)
+{
+    const bool is_there = strcmp(o->infra, other->infra) == 0 && strcmp(o->instance_type, other->instance_type) == 0;
+    return !rb_offer_closes(other) && other->gpus == o->gpus && strcmp(other->accelerator, o->accelerator) == 0 &&
+           (job->trial.max_nodes == 1 || is_there);
+}
+
+// When a reservation closes, its nodes are replaced by others of as many such GPUs; in its zone, where trials span nodes.
+static bool check_stand_ins(const struct rb_job *job, const struct offer_list *list, struct rb_err *err)
+{
+    for (int i = 0; i < list->n; i++) {
+        const struct rb_offer *o = &list->items[i];
+        bool any = !rb_offer_closes(o);
+        for (int k = 0; k < list->n && !any; k++)
+            any = may_stand_in(job, o, &list->items[k]);
+        if (!any)
+            return rb_err_set_at(err, RB_E_RESERVATION, no_place, "resources.reservations",
+                                 "%.60s opens or closes during the run, and nothing that the job allows has %d %.40s to "
+                                 "stand in for it then: allow it on demand (resources.spot), or import its price with "
+                                 "`rbprofile import prices.csv`",
+                                 o->reservation->id, o->gpus, o->accelerator);
+    }
+    return true;
+}
+
 static bool apply_filters(const struct rb_job *job, struct offer_list *list, struct rb_err *err)
 {
     for (size_t f = 0; f < sizeof filters / sizeof filters[0]; f++) {
@@ -205,11 +262,7 @@ static bool apply_filters(const struct rb_job *job, struct offer_list *list, str
 
 static int compare_offers(const void *pa, const void *pb)
 {
-    const struct rb_offer *a = pa, *b = pb;
-    int order = strcmp(a->infra, b->infra);
-    if (order == 0)
-        order = strcmp(a->instance_type, b->instance_type);
-    return order != 0 ? order : (int)a->market - (int)b->market;
+    return rb_offer_compare(pa, pb);
 }
 
 static size_t region_length(const char *infra)
@@ -222,7 +275,7 @@ static bool same_but_zone(const struct rb_offer *a, const struct rb_offer *b)
 {
     size_t n = region_length(a->infra);
     return n == region_length(b->infra) && strncmp(a->infra, b->infra, n) == 0 && a->market == b->market &&
-           strcmp(a->instance_type, b->instance_type) == 0;
+           a->market != RB_MARKET_RESERVED && strcmp(a->instance_type, b->instance_type) == 0;
 }
 
 // Zones of the same region that are cheaper, or as cheap and earlier.
@@ -284,11 +337,11 @@ bool rb_planner_offers_told(const struct rb_job *job, const struct rb_catalog *c
         if (!add_infra(job, catalog, i, arena, &list, err))
             return false;
     }
-    if (!check_types_priced(job, &list, arena, err))
+    if (!add_reservations(job, &list, err) || !check_types_priced(job, &list, arena, err))
         return false;
     for (int i = 0; i < list.n; i++)
         rb_offer_use_cpus(&list.items[i], job->trial.cpus, job->trial.memory_bytes, arena);
-    if (!apply_filters(job, &list, err))
+    if (!apply_filters(job, &list, err) || !check_stand_ins(job, &list, err))
         return false;
     const int n_all = list.n;
     drop_dear_zones(&list, arena);
@@ -316,7 +369,7 @@ int rb_planner_spot_offers(const struct rb_job *job, const struct rb_catalog *ca
 
 int rb_planner_max_nodes(const struct rb_job *job, const struct rb_offer *offer)
 {
-    return rb_infra_within(offer->infra, "local") ? 1 : job->resources.max_nodes;
+    return rb_offer_most_nodes(offer, rb_infra_within(offer->infra, "local") ? 1 : job->resources.max_nodes);
 }
 
 int rb_planner_sizes(const struct rb_scenario *s, int offer, int out_sizes[static RB_LIMIT_GPUS_PER_NODE])

@@ -31,6 +31,7 @@ enum { MAX_NAMED_OFFERS = 4 };
 #define MOST_ATTEMPTS 4 // to find a plan that also keeps the confidence in unseen runs
 #define EARLY_UNTIL   0.85
 #define SURE_SIGMA    2    // standard errors of margin in the probability of a plan chosen by few runs
+#define MOST_WINDOWS  8    // plans looked for, each with one stage less on a reservation
 #define ANY_UNTIL     1.05 // where there is no plan yet
 #define SHOWN_RUNS    4    // reported estimates: the plan's and the baselines', ...
 #define STAGE_RUNS    80   // ... and the minimum for the quantiles of its stages, in runs
@@ -187,8 +188,11 @@ static void warn_unusable_offers(struct assembly *a)
 {
     const struct rb_scenario *s = a->search->scenario;
     for (int i = 0; i < s->n_offers; i++) {
+        const char *closed = rb_windows_warning(a->search, i, a->arena);
         if (!s->sim_offers[i].usable)
             warn_unusable_offer(a, i);
+        else if (closed)
+            warn(a, closed);
         else if (rb_endless_stage(a->search, i) >= 0)
             warn_endless_offer(a, i);
         else if (a->search->sizes[i].n == 0 && !a->search->left_out[i])
@@ -538,8 +542,11 @@ static bool assemble(struct rb_search *search, const struct rb_planner *planner,
     if (planner->on_average)
         promise_average(&a, &plan);
     fill_warnings(&a, result, &plan, planner->on_average);
-    if (!warn_caveats(&a, result, err))
+    const char *outlived;
+    if (!warn_caveats(&a, result, err) || !rb_windows_note(search, &result->best, arena, &outlived, err))
         return false;
+    if (outlived)
+        warn(&a, outlived);
     plan.warnings = a.warnings;
     plan.n_warnings = a.n_warnings;
     if (!policy_can_follow(&plan, err))
@@ -808,6 +815,7 @@ static bool search_plan(struct rb_question *q, const struct rb_planner *planner,
         return false;
     if (!with_markets)
         rb_search_leave_out_markets(&search);
+    search.spans = q->windows.spans;
     search.asked = planner;
     search.asked_again = req->marginal;
     search.guard = req->time_limit_us > 0 && req->samples < RB_PROOF_FEWEST && search.scorer->barriers ? guard_of(req) : 0;
@@ -820,6 +828,7 @@ static bool search_plan(struct rb_question *q, const struct rb_planner *planner,
     }
     bool ok = plan_until_kept(&search, planner, &q->phase, arena, out_plan, out_result, out_missed, err);
     rb_search_explain_rest(&search);
+    ok = ok && rb_windows_narrow(&q->windows, &search, out_result, err);
     if (ok && may_find_marginal(&search, planner))
         ok = search.scorer->marginal(&search, &out_result->marginal, err);
     rb_search_finish(&search);
@@ -829,7 +838,7 @@ static bool search_plan(struct rb_question *q, const struct rb_planner *planner,
 static bool keeps_up(const struct rb_scenario *s)
 {
     for (int i = 0; i < s->n_offers; i++) {
-        if (s->sim_offers[i].usable && !rb_provisioning_goes_down(s->sim_offers[i].provisioning))
+        if (s->sim_offers[i].usable && !rb_sim_offer_goes_down(&s->sim_offers[i]))
             return true;
     }
     return false;
@@ -849,6 +858,27 @@ static bool answer(struct rb_question *q, const struct rb_planner *planner, stru
         !search_plan(q, planner, false, arena, out_plan, &without, &missed, &why))
         return false;
     *out_result = without;
+    return true;
+}
+
+// Asked again as long as a stage of the plan misses the window of its reservation.
+static bool answer_in_windows(struct rb_question *q, const struct rb_planner *planner, struct rb_arena *arena,
+                              struct rb_plan *out_plan, struct rb_plan_result *out_result, struct rb_err *err)
+{
+    if (!answer(q, planner, arena, out_plan, out_result, err))
+        return false;
+    for (int round = 0; q->windows.narrowed && round < MOST_WINDOWS; round++) {
+        struct rb_plan plan;
+        struct rb_plan_result result;
+        struct rb_err ignored;
+        if ((q->req.out_of_time && q->req.out_of_time(q->req.out_of_time_ctx)) ||
+            !answer(q, planner, arena, &plan, &result, &ignored))
+            return true;
+        if (rb_candidate_compare(&result.best, &out_result->best, q->req.objective) < 0) {
+            *out_plan = plan;
+            *out_result = result;
+        }
+    }
     return true;
 }
 
@@ -886,7 +916,7 @@ static bool plan_anywhere(const struct rb_plan_request *req, const struct rb_pla
         return false;
     if (rb_question_is_free(&q) && planner != &rb_planner_mean) // which only considers means under a deadline
         q.req.objective = RB_OBJECTIVE_MIN_TIME;
-    const bool ok = answer(&q, planner, arena, out_plan, out_result, err);
+    const bool ok = answer_in_windows(&q, planner, arena, out_plan, out_result, err);
     rb_question_finish(&q);
     return ok;
 }

@@ -21,6 +21,7 @@ bool rb_question_init(struct rb_question *q, const struct rb_plan_request *req, 
     if (q->req.samples == req->samples)
         rb_search_keep_draws(&q->scenario, &q->req);
     rb_time_share_begin(&q->phase, req, 1, &q->req);
+    rb_windows_init(&q->windows, &q->scenario);
     return true;
 }
 
@@ -28,6 +29,7 @@ void rb_question_finish(struct rb_question *q)
 {
     if (q->owns_laws)
         rb_trial_laws_destroy(q->req.laws);
+    rb_windows_finish(&q->windows);
     rb_scenario_finish(&q->scenario);
 }
 

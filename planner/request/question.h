@@ -5,11 +5,13 @@
 #define RB_PLANNER_QUESTION_H
 
 #include "planner/request/time_share.h"
+#include "planner/request/windows.h"
 
 struct rb_question {
     struct rb_plan_request req; // as asked, except for samples, clock and laws
     struct rb_scenario scenario;
     struct rb_time_share phase; // advances with the answer
+    struct rb_windows windows;  // narrowed by it
     bool owns_laws;
 };
 

@@ -115,7 +115,8 @@ const char *rb_planner_default(const struct rb_job *job);
 // planners or requests ("pareto", "what-if"); NULL: one plan.
 bool rb_planner_check(const struct rb_job *job, const char *planner, const char *many, struct rb_err *err);
 
-// Offers of the catalogue that the job allows (infra, types, accelerators, spot), in canonical order. Errors: none is
+// Offers of the catalogue that the job allows (infra, types, accelerators, spot), and of its reservations, in canonical
+// order. Errors: none is
 // left (names the filter that removed the last), prices missing (exit 7).
 bool rb_planner_offers(const struct rb_job *job, const struct rb_catalog *catalog, struct rb_arena *arena,
                        struct rb_offer **out, int *out_n, struct rb_err *err);
@@ -127,7 +128,8 @@ bool rb_planner_offers_told(const struct rb_job *job, const struct rb_catalog *c
 int rb_planner_spot_offers(const struct rb_job *job, const struct rb_catalog *catalog, struct rb_arena *arena,
                            struct rb_offer **out);
 
-// Largest number of nodes of an offer that one plan may own: resources.max_nodes, except that this machine is one node.
+// Largest number of nodes of an offer that one plan may own: resources.max_nodes, except that this machine is one node,
+// and a reservation holds so many.
 int rb_planner_max_nodes(const struct rb_job *job, const struct rb_offer *offer);
 
 // Sets io->samples to the number of replicates that its estimates can afford, fewer than asked for if there are very

@@ -143,7 +143,7 @@ bool rb_search_init(struct rb_search *search, const struct rb_plan_request *req,
 void rb_search_leave_out_markets(struct rb_search *search)
 {
     for (int i = 0; i < search->scenario->n_offers; i++) {
-        if (search->sizes[i].n == 0 || !rb_provisioning_goes_down(search->scenario->sim_offers[i].provisioning))
+        if (search->sizes[i].n == 0 || !rb_sim_offer_goes_down(&search->scenario->sim_offers[i]))
             continue;
         search->left_out[i] = true;
         search->n_left_out++;

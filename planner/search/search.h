@@ -22,6 +22,9 @@ struct rb_search {
     bool *left_out;                   // [n_offers]; usable, but only with more replicates than a limit allows
     int n_left_out;
     const char *left_out_for;         // the limit: "time", "memory"
+    struct rb_stage_span {            // [n_offers], the stages that may use the offer; else its reservation is closed
+        int first, end;
+    } *spans;                         // planner/request/windows.h
     const struct rb_scorer *scorer;   // how plans of the job are scored
     enum rb_search_place place;       // of the plan asked for
     double guard;                     // margin of a plan's probability above the confidence, set because the last plan

@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/text/number.h"
 #include "profiles/catalog/infra.h"
+#include "profiles/catalog/reservation.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,8 +16,8 @@
 
 // --- markets ---
 
-static const char *const market_names[] = {"on_demand", "spot"};
-#define N_MARKETS ((int)(sizeof market_names / sizeof market_names[0]))
+static const char *const market_names[] = {"on_demand", "spot", "reserved"};
+enum { N_MARKETS = 2 }; // on which machines are on sale
 
 bool rb_offer_is_old(const struct rb_offer *o, int64_t now_us)
 {
@@ -27,6 +28,12 @@ bool rb_offer_is_old(const struct rb_offer *o, int64_t now_us)
 const char *rb_market_name(enum rb_market m)
 {
     return market_names[m];
+}
+
+const char *rb_market_mark(enum rb_market m)
+{
+    static const char *const marks[] = {"", " (spot)", " (reserved)"};
+    return marks[m];
 }
 
 bool rb_market_parse(const char *s, enum rb_market *out, struct rb_err *err)
@@ -179,17 +186,20 @@ struct numbered_offer {
     int row;
 };
 
-static int compare_offers(const struct rb_offer *a, const struct rb_offer *b)
+int rb_offer_compare(const struct rb_offer *a, const struct rb_offer *b)
 {
-    const int by_infra = strcmp(a->infra, b->infra);
-    const int by_type = by_infra ? by_infra : strcmp(a->instance_type, b->instance_type);
-    return by_type ? by_type : (int)a->market - (int)b->market;
+    int order = strcmp(a->infra, b->infra);
+    if (order == 0)
+        order = strcmp(a->instance_type, b->instance_type);
+    if (order == 0)
+        order = (int)a->market - (int)b->market;
+    return order || !a->reservation || !b->reservation ? order : strcmp(a->reservation->id, b->reservation->id);
 }
 
 static int compare_numbered(const void *a, const void *b)
 {
     const struct numbered_offer *x = a, *y = b;
-    const int order = compare_offers(&x->offer, &y->offer);
+    const int order = rb_offer_compare(&x->offer, &y->offer);
     return order ? order : x->row - y->row;
 }
 
@@ -197,7 +207,7 @@ static bool sort_offers(const struct reader *r, struct numbered_offer *rows, str
 {
     qsort(rows, (size_t)c->n_offers, sizeof *rows, compare_numbered);
     for (int i = 1; i < c->n_offers; i++)
-        if (compare_offers(&rows[i - 1].offer, &rows[i].offer) == 0)
+        if (rb_offer_compare(&rows[i - 1].offer, &rows[i].offer) == 0)
             return rb_csv_error(r->csv, rows[i].row, r->columns[INSTANCE_TYPE], r->err,
                                 "%s %s %s has a price on line %d already; remove one", rows[i].offer.infra,
                                 rows[i].offer.instance_type, rb_market_name(rows[i].offer.market),
@@ -243,7 +253,7 @@ static bool read_rows(const struct reader *r, struct numbered_offer *rows, struc
 static bool has_offer(const struct rb_catalog *c, const struct rb_offer *offer)
 {
     for (int i = 0; i < c->n_offers; i++) {
-        if (compare_offers(&c->offers[i], offer) == 0)
+        if (rb_offer_compare(&c->offers[i], offer) == 0)
             return true;
     }
     return false;
@@ -280,7 +290,7 @@ void rb_catalog_add(struct rb_catalog *c, const struct rb_catalog *more, struct 
 
 static int compare_in_place(const void *a, const void *b)
 {
-    return compare_offers(a, b);
+    return rb_offer_compare(a, b);
 }
 
 void rb_catalog_sort(struct rb_catalog *c)
@@ -333,9 +343,9 @@ void rb_catalog_add_local(struct rb_catalog *c, struct rb_arena *arena, const ch
                                    .fetched_at_us = -1};
     struct rb_offer *offers = rb_arena_array(arena, (size_t)c->n_offers + 1, sizeof *offers);
     int at = 0;
-    while (at < c->n_offers && compare_offers(&c->offers[at], &local) < 0)
+    while (at < c->n_offers && rb_offer_compare(&c->offers[at], &local) < 0)
         at++;
-    if (at < c->n_offers && compare_offers(&c->offers[at], &local) == 0)
+    if (at < c->n_offers && rb_offer_compare(&c->offers[at], &local) == 0)
         return; // a price list knows more about this machine than we do
     if (at > 0)
         memcpy(offers, c->offers, (size_t)at * sizeof *offers);

@@ -7,11 +7,15 @@
 #include "base/document/json.h"
 #include "base/text/units.h"
 
-enum rb_market { RB_MARKET_ON_DEMAND, RB_MARKET_SPOT };
-const char *rb_market_name(enum rb_market m); // "on_demand", "spot"
+enum rb_market { RB_MARKET_ON_DEMAND, RB_MARKET_SPOT, RB_MARKET_RESERVED };
+const char *rb_market_name(enum rb_market m); // "on_demand", "spot", "reserved"
+const char *rb_market_mark(enum rb_market m); // behind a machine's name, for people: "", " (spot)", " (reserved)"
+// A market on which machines are on sale: reservations are in jobs.
 bool rb_market_parse(const char *s, enum rb_market *out, struct rb_err *err);
 
-// An offer: one machine type in one region on one market, at one price.
+struct rb_reservation; // profiles/catalog/reservation.h
+
+// An offer: one machine type in one region on one market, at one price. A reservation is a market of its own.
 struct rb_offer {
     const char *infra;         // "aws/us-east-1", "aws/us-east-1/us-east-1a" where prices differ by zone, "local", ...
     const char *instance_type;
@@ -20,10 +24,14 @@ struct rb_offer {
     double gpu_memory_gb, vcpus, memory_gb;
     enum rb_market market;
     struct rb_rate rate;
-    bool declared_free;        // the only way a rate may be 0 (local, slurm)
+    bool declared_free;        // the only way a rate may be 0 (local, slurm, a reservation)
     const char *source;        // the source of the price
     int64_t fetched_at_us;     // unix microseconds; -1 unknown
+    struct rb_reservation *reservation; // RB_MARKET_RESERVED: what it is of; else NULL
 };
+
+// By infra, instance type, market and reservation. 0: one offer.
+int rb_offer_compare(const struct rb_offer *a, const struct rb_offer *b);
 
 // May the price have changed since it was fetched? On-demand prices change a few times a year (30 days), spot prices
 // several times a day (1 day). False if it is declared free, or if the time of fetching is unknown.
@@ -31,7 +39,7 @@ enum { RB_OLD_ON_DEMAND_DAYS = 30, RB_OLD_SPOT_DAYS = 1 };
 bool rb_offer_is_old(const struct rb_offer *o, int64_t now_us);
 
 struct rb_catalog {
-    struct rb_offer *offers;   // [n_offers], canonical order: infra, instance_type, market
+    struct rb_offer *offers;   // [n_offers], canonical order: rb_offer_compare
     int n_offers;
     // USD per GB-hour of disk per infra: rows with instance_type "disk".
     struct rb_disk_price { const char *infra; struct rb_rate per_gb; } *disks;

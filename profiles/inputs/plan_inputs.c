@@ -25,8 +25,11 @@ void rb_plan_inputs_init(struct rb_plan_inputs *in, const char *job_path)
 static bool load_job(struct rb_plan_inputs *in, const char *const *overrides, int n, struct rb_job *out,
                      struct rb_err *err)
 {
-    return rb_job_load(in->job_path, overrides, n, &in->arena, out, err) &&
-           rb_job_settle_deadline(out, rb_clock_unix_us(), err);
+    const int64_t now_us = rb_clock_unix_us();
+    if (!rb_job_load(in->job_path, overrides, n, &in->arena, out, err) || !rb_job_settle_deadline(out, now_us, err))
+        return false;
+    rb_job_settle_reservations(out, now_us);
+    return true;
 }
 
 bool rb_plan_inputs_job(struct rb_plan_inputs *in, const char *const *overrides, int n, struct rb_err *err)

@@ -4,6 +4,7 @@
 #include "base/text/closest.h"
 #include "base/text/units.h"
 #include "profiles/catalog/infra.h"
+#include "profiles/catalog/reservation.h"
 #include "profiles/job/job_names.h"
 #include "profiles/job/job_policy.h"
 #include "profiles/job/job_scheduler.h"
@@ -48,6 +49,12 @@ bool rb_job_settle_deadline(struct rb_job *job, int64_t now_us, struct rb_err *e
     }
     job->deadline_us = job->deadline_at_us - now_us;
     return true;
+}
+
+void rb_job_settle_reservations(struct rb_job *job, int64_t now_us)
+{
+    for (int i = 0; i < job->resources.n_reservations; i++)
+        rb_reservation_settle(&job->resources.reservations[i], now_us);
 }
 
 // --- not supported yet ---

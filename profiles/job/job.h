@@ -117,6 +117,7 @@ struct rb_kubernetes_spec {
     int64_t memory_per_cpu_bytes; // from trial.cpus and trial.memory, no key of its own; 0: not requested
 };
 
+struct rb_reservation;
 struct rb_resources {
     struct rb_string_list infra;           // "aws/us-east-1", "local", ...; at least one
     struct rb_string_list instance_types;  // empty: any
@@ -132,6 +133,8 @@ struct rb_resources {
     const char *instance_profile;                    // aws, NULL: none
     struct rb_slurm_spec slurm;                      // all zero: none
     struct rb_kubernetes_spec kubernetes;            // likewise
+    struct rb_reservation *reservations;             // profiles/catalog/reservation.h
+    int n_reservations;
 };
 
 // Where results go besides the run's own directory (docs/howto/trackers.md).
@@ -232,6 +235,8 @@ bool rb_job_load(const char *path, const char *const *overrides, int n_overrides
                  struct rb_job *out, struct rb_err *err);
 // If the job gave an instant: sets the deadline from now_us on. Error: it has passed.
 bool rb_job_settle_deadline(struct rb_job *job, int64_t now_us, struct rb_err *err);
+// Sets when the job's reservations open and close in a run that starts now.
+void rb_job_settle_reservations(struct rb_job *job, int64_t now_us);
 // The resolved job, canonical order, every key (but approval where none is needed: digests of older jobs stay as they are); rb_job_read(rb_job_write(x)) = x.
 void rb_job_write(const struct rb_job *job, struct rb_json *j);
 

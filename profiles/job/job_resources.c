@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/text/units.h"
 #include "profiles/catalog/infra.h"
+#include "profiles/catalog/reservation.h"
 #include "profiles/job/job_kubernetes.h"
 #include "profiles/job/job_names.h"
 #include "profiles/job/keys.h"
@@ -132,11 +133,29 @@ static bool read_slurm(const struct rb_node *node, struct rb_arena *arena, struc
     return true;
 }
 
+// A reservation is no way to a place that the job does not name.
+static bool read_reservations(const struct rb_node *list, struct rb_arena *arena, struct rb_resources *r,
+                              struct rb_err *err)
+{
+    if (!rb_reservations_read(list, arena, &r->reservations, &r->n_reservations, err))
+        return false;
+    const struct rb_node *item = list ? list->first : NULL;
+    for (int i = 0; i < r->n_reservations; i++, item = item->next) {
+        bool named = false;
+        for (int k = 0; k < r->infra.n && !named; k++)
+            named = rb_infra_within(r->reservations[i].infra, r->infra.items[k]);
+        if (!named)
+            return rb_node_refuse(item, err, RB_E_RESERVATION, "%.60s is in none of resources.infra: add it there",
+                                  r->reservations[i].infra);
+    }
+    return true;
+}
+
 bool rb_resources_read(const struct rb_node *node, struct rb_arena *arena, struct rb_resources *out, struct rb_err *err)
 {
     static const char *const keys[] = {
         "infra",   "instance_types",  "accelerators",     "spot",  "max_nodes", "image_id", "disk_size", "ssh",
-        "subnets", "security_groups", "instance_profile", "slurm", "kubernetes", NULL};
+        "subnets", "security_groups", "instance_profile", "slurm", "kubernetes", "reservations", NULL};
     const struct rb_node empty = {.kind = RB_NODE_MAP};
     struct rb_resources r = {0};
     struct rb_map m;
@@ -153,7 +172,8 @@ bool rb_resources_read(const struct rb_node *node, struct rb_arena *arena, struc
         !read_optional_texts(&m, "security_groups", arena, &r.security_groups, err) ||
         !rb_keys_text(&m, "instance_profile", NULL, arena, &r.instance_profile, err) ||
         !read_slurm(rb_keys_given(&m, "slurm"), arena, &r.slurm, err) ||
-        !rb_job_kubernetes_read(rb_keys_given(&m, "kubernetes"), arena, &r.kubernetes, err))
+        !rb_job_kubernetes_read(rb_keys_given(&m, "kubernetes"), arena, &r.kubernetes, err) ||
+        !read_reservations(rb_keys_given(&m, "reservations"), arena, &r, err))
         return false;
     r.spot = (enum rb_spot)spot;
     *out = r;
@@ -213,5 +233,9 @@ void rb_resources_write(const struct rb_resources *r, struct rb_json *j)
     rb_json_kstring(j, "instance_profile", r->instance_profile);
     write_slurm(&r->slurm, j);
     rb_job_kubernetes_write(&r->kubernetes, j);
+    if (r->n_reservations > 0) {
+        rb_json_key(j, "reservations");
+        rb_reservations_write(r->reservations, r->n_reservations, j);
+    }
     rb_json_end_object(j);
 }

@@ -84,6 +84,9 @@ static bool read_root(const struct rb_node *root, struct rb_arena *arena, struct
         !rb_keys_money(&m, "budget", -1, &p->budget_uusd, err) || !rb_keys_int(&m, "seed", 0, MAX_SEED, 42, &seed, err))
         return false;
     p->seed = (uint64_t)seed;
+    if (p->resources.n_reservations > 0)
+        return rb_node_refuse(rb_map_get(&m, "resources"), err, RB_E_RESERVATION,
+                              "reservations: a pool owns its nodes throughout and takes none; run its jobs by themselves");
     return read_jobs(rb_keys_given(&m, "jobs"), arena, p, err);
 }
 

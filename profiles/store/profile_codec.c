@@ -281,7 +281,7 @@ static bool read_pattern(struct rb_map *m, const char *key, bool (*check)(const 
 static bool check_market(const char *text, struct rb_err *err)
 {
     enum rb_market market;
-    return rb_market_parse(text, &market, err);
+    return strcmp(text, rb_market_name(RB_MARKET_RESERVED)) == 0 || rb_market_parse(text, &market, err);
 }
 
 // Either a constant rate or spells; neither: unknown.

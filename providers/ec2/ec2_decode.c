@@ -137,15 +137,26 @@ static bool decode_member(const struct rb_xml *item, int *out, struct rb_err *er
     return true;
 }
 
+// One that only happens to run in an open reservation was not launched into it.
+static enum rb_market market_of(const struct rb_xml *item)
+{
+    const char *lifecycle = text_or_null(item, "instanceLifecycle");
+    const struct rb_xml *asked = rb_xml_child(item, "capacityReservationSpecification");
+    if (lifecycle && strcmp(lifecycle, "spot") == 0)
+        return RB_MARKET_SPOT;
+    return text_or_null(rb_xml_child(asked, "capacityReservationTarget"), "capacityReservationId") ? RB_MARKET_RESERVED
+                                                                                                 : RB_MARKET_ON_DEMAND;
+}
+
 static bool decode_instance(const struct rb_xml *item, const char *region, struct rb_instance *out, struct rb_err *err)
 {
-    const char *lifecycle = text_or_null(item, "instanceLifecycle"), *public_address;
+    const char *public_address;
     struct rb_instance i = {
         .id = text_or_null(item, "instanceId"),
         .instance_type = text_or_null(item, "instanceType"),
         .zone = text_or_null(rb_xml_child(item, "placement"), "availabilityZone"),
         .region = region,
-        .market = lifecycle && strcmp(lifecycle, "spot") == 0 ? RB_MARKET_SPOT : RB_MARKET_ON_DEMAND,
+        .market = market_of(item),
         .token = text_or_null(item, "clientToken"),
         .run_id = tag(item, "rb:run-id"),
         .launch_id = tag(item, "rb:launch-id"),
@@ -400,6 +411,60 @@ bool rb_ec2_decode_spot_prices(const char *body, size_t n, struct rb_arena *aren
         if (!price || !rb_parse_rate(price, false, &p->rate, err))
             return missing("spotPrice", "a positive decimal", err);
     }
+    *out = page;
+    return true;
+}
+
+// Absent where it has begun, or has no end.
+static bool decode_instant(const struct rb_xml *item, const char *element, int64_t *out_us, struct rb_err *err)
+{
+    const char *text = text_or_null(item, element);
+    *out_us = -1;
+    return !text || rb_parse_instant(text, out_us, NULL) || missing(element, "an instant such as 2026-01-01T00:00:00Z", err);
+}
+
+static bool decode_reservation(const struct rb_xml *item, const char *infra, struct rb_arena *arena,
+                               struct rb_reservation *out, struct rb_err *err)
+{
+    const char *zone = text_or_null(item, "availabilityZone"), *type = text_or_null(item, "reservationType");
+    const char *state = text_or_null(item, "state");
+    const bool has_begun = state && strcmp(state, "active") == 0;
+    const char *count_text = text_or_null(item, has_begun ? "availableInstanceCount" : "totalInstanceCount");
+    struct rb_reservation r = {
+        .instance_type = text_or_null(item, "instanceType"),
+        .id = text_or_null(item, "capacityReservationId"),
+        .is_block = type && strcmp(type, "capacity-block") == 0,
+        .notice_us = RB_RESERVATION_NOTICE_US,
+    };
+    int64_t count;
+    if (!r.id || !rb_is_instance_id(r.id) || !r.instance_type || !zone)
+        return missing("capacityReservationId", "an id, with instanceType and availabilityZone", err);
+    if (!count_text || !rb_parse_int(count_text, &count) || count < 0)
+        return missing("availableInstanceCount", "a number", err);
+    if (!decode_instant(item, "startDate", &r.starts_at_us, err) || !decode_instant(item, "endDate", &r.ends_at_us, err))
+        return false;
+    r.count = count < RB_LIMIT_NODES ? (int)count : RB_LIMIT_NODES;
+    r.infra = rb_arena_printf(arena, "%s/%s", infra, zone);
+    if (has_begun)
+        r.starts_at_us = -1;
+    *out = r;
+    return true;
+}
+
+bool rb_ec2_decode_reservations(const char *body, size_t n, const char *infra, struct rb_arena *arena,
+                                struct rb_ec2_reservations *out, struct rb_err *err)
+{
+    const struct rb_xml *root = open_answer(body, n, "DescribeCapacityReservationsResponse", arena, err);
+    if (!root)
+        return false;
+    if (!rb_xml_child(root, "capacityReservationSet"))
+        return missing("capacityReservationSet", "a list, even if empty", err);
+    const struct rb_xml *item = first_item(root, "capacityReservationSet");
+    struct rb_ec2_reservations page = {.next_page = next_page(root)};
+    page.reservations = rb_arena_array(arena, (size_t)count_items(item), sizeof *page.reservations);
+    for (; item; item = rb_xml_next(item, "item"))
+        if (!decode_reservation(item, infra, arena, &page.reservations[page.n++], err))
+            return false;
     *out = page;
     return true;
 }

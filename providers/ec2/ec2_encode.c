@@ -84,6 +84,11 @@ void rb_ec2_encode_run(const struct rb_launch *l, const char *image_id, const ch
         rb_buf_puts(out, "&InstanceMarketOptions.MarketType=spot"
                          "&InstanceMarketOptions.SpotOptions.SpotInstanceType=one-time"
                          "&InstanceMarketOptions.SpotOptions.InstanceInterruptionBehavior=terminate");
+    if (l->reservation && l->reservation->is_block)
+        rb_buf_puts(out, "&InstanceMarketOptions.MarketType=capacity-block");
+    if (l->reservation)
+        rb_percent_put(out, "&CapacityReservationSpecification.CapacityReservationTarget.CapacityReservationId=%s",
+                       l->reservation->id);
     rb_percent_put(out, "&Placement.AvailabilityZone=%s&Placement.GroupName=%s&SubnetId=%s", l->zone,
                    l->placement_group, l->subnet);
     for (int i = 0; i < l->n_security_groups; i++)
@@ -168,6 +173,14 @@ void rb_ec2_encode_machines(const char *const *types, int n, const char *page, s
     rb_buf_puts(out, ACTION("DescribeInstanceTypes"));
     put_types(types, n, out);
     rb_percent_put(out, "&MaxResults=%s&NextToken=%s", n == 0 ? "100" : NULL, page); // named types come in one answer
+}
+
+// Those that are there or to come: what is over stays listed for a while.
+void rb_ec2_encode_reservations(const char *page, struct rb_buf *out)
+{
+    rb_percent_put(out, ACTION("DescribeCapacityReservations") "&Filter.1.Name=%s&Filter.1.Value.1=%s&Filter.1.Value.2=%s"
+                                                               "&MaxResults=1000&NextToken=%s",
+                   "state", "active", "scheduled", page);
 }
 
 // From now on: the last change before it, per pool.

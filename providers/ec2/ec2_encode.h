@@ -29,4 +29,6 @@ void rb_ec2_encode_machines(const char *const *types, int n, const char *page, s
 // The prices in force at that instant, per type and zone.
 void rb_ec2_encode_spot_prices(const char *const *types, int n, int64_t unix_us, const char *page, struct rb_buf *out);
 
+void rb_ec2_encode_reservations(const char *page, struct rb_buf *out);
+
 #endif

@@ -158,11 +158,19 @@ static const char *read_type(const struct rb_node *item, struct rb_arena *arena)
     return rb_arena_printf(arena, "%s+%s:%lld", type, accelerator, (long long)count->integer);
 }
 
+static enum rb_market market_of(const struct rb_node *item)
+{
+    const char *model = text(rb_node_member(item, "scheduling"), "provisioningModel");
+    const char *consumes = text(rb_node_member(item, "reservationAffinity"), "consumeReservationType");
+    if (model && strcmp(model, "SPOT") == 0)
+        return RB_MARKET_SPOT;
+    return consumes && strcmp(consumes, "SPECIFIC_RESERVATION") == 0 ? RB_MARKET_RESERVED : RB_MARKET_ON_DEMAND;
+}
+
 static bool read_instance(const struct rb_node *item, const char *region, struct rb_arena *arena,
                           struct rb_instance *out, struct rb_err *err)
 {
     const char *name = text(item, "name"), *zone = last_part(text(item, "zone")), *parts[2];
-    const char *model = text(rb_node_member(item, "scheduling"), "provisioningModel");
     const struct rb_node *labels = rb_node_member(item, "labels");
     if (!name || !zone)
         return missing(name ? "zone" : "name", "a text", err);
@@ -171,7 +179,7 @@ static bool read_instance(const struct rb_node *item, const char *region, struct
         .zone = copy(arena, zone),
         .region = copy(arena, region),
         .instance_type = read_type(item, arena),
-        .market = model && strcmp(model, "SPOT") == 0 ? RB_MARKET_SPOT : RB_MARKET_ON_DEMAND,
+        .market = market_of(item),
         .run_id = rb_gcp_tag(labels, "rb:run-id", arena),
         .launch_id = rb_gcp_tag(labels, "rb:launch-id", arena),
         .member = rb_gcp_member_of(name),

@@ -251,6 +251,15 @@ static void put_scheduling(struct rb_json *j, const struct rb_launch *l)
     rb_json_put(j, "}");
 }
 
+// Source: "Consume a reservation" in the documentation: a specific one is named, and nothing else is taken.
+static void put_reservation(struct rb_json *j, const struct rb_reservation *r)
+{
+    if (r)
+        rb_json_put(j, "reservationAffinity: {consumeReservationType: 'SPECIFIC_RESERVATION' "
+                       "key: 'compute.googleapis.com/reservation-name' values: [%s]}",
+                    r->id);
+}
+
 // Keys of the project stay out: only this run's opens the node.
 static void put_metadata(struct rb_json *j, const char *user_data)
 {
@@ -301,6 +310,7 @@ static void put_properties(struct rb_json *j, const struct rb_launch *l, const c
     put_network(j, l, zone, &p->type);
     put_accelerators(j, l, zone, &p->type);
     put_scheduling(j, l);
+    put_reservation(j, l->reservation);
     put_metadata(j, l->user_data);
     put_tags(j, l);
     put_service_account(j, l->instance_profile);

@@ -13,6 +13,7 @@ static const struct rb_api_row rows[] = {
     {RB_E_CAPACITY, RB_API_FAIL, NULL, "ZONE_RESOURCE_POOL_EXHAUSTED* RESOURCE_POOL_EXHAUSTED*"},
     {RB_E_CAPACITY, RB_API_FAIL, "stockout", NULL},
     {RB_E_CAPACITY, RB_API_FAIL, "does not have enough resources available", NULL},
+    {RB_E_CAPACITY, RB_API_FAIL, "does not have available resources for the request", NULL}, // a reservation
     // UNSUPPORTED_OPERATION: preempted while it was being created
     // IP_SPACE_EXHAUSTED*: of the subnet
     {RB_E_CAPACITY, RB_API_FAIL, NULL, "UNSUPPORTED_OPERATION IP_SPACE_EXHAUSTED* VM_MIN_COUNT_NOT_REACHED"},

@@ -57,11 +57,7 @@ static double shared_error(const struct rb_dist *error, const struct rb_scenario
 
 int rb_draw_provisioning_entry(const struct rb_scenario *s, int offer)
 {
-    for (int i = 0; i < s->profile->n_provisioning; i++) {
-        if (s->sim_offers[offer].provisioning == &s->profile->provisioning[i])
-            return i;
-    }
-    return 0;
+    return s->sim_offers[offer].entry;
 }
 
 static double node_error(const struct rb_scenario *s, int offer, const struct rb_dist *error, enum rb_purpose purpose,

@@ -1,6 +1,7 @@
 #include "simulator/model/scenario.h"
 
 #include "profiles/catalog/infra.h"
+#include "profiles/catalog/reservation.h"
 #include "profiles/guess/guess.h"
 #include "profiles/store/reading.h"
 #include "profiles/store/save_interval.h"
@@ -26,11 +27,36 @@ static const struct rb_provisioning already_here = {
     .init_s = {.kind = RB_DIST_CONSTANT},
 };
 
+// A reservation's nodes come as those on demand do, unless the profile knows better.
 static const struct rb_provisioning *find_provisioning(const struct rb_profile *profile, const struct rb_offer *offer)
 {
     const struct rb_provisioning *p =
         rb_profile_provisioning(profile, offer->infra, offer->instance_type, offer->market);
+    if (!p && offer->reservation)
+        p = rb_profile_provisioning(profile, offer->infra, offer->instance_type, RB_MARKET_ON_DEMAND);
     return p || !rb_infra_within(offer->infra, "local") ? p : &already_here;
+}
+
+// Its window is another matter: simulator/world/markets.h.
+static struct rb_provisioning never_refused_or_lost(const struct rb_provisioning *p)
+{
+    struct rb_provisioning kept = *p;
+    kept.capacity_failure = kept.preemption_per_hour = 0;
+    kept.has_preemption = false;
+    kept.spells = NULL;
+    return kept;
+}
+
+static void take_provisioning(struct rb_scenario *s, int offer)
+{
+    struct rb_sim_offer *o = &s->sim_offers[offer];
+    o->provisioning = find_provisioning(s->profile, o->offer);
+    for (int i = 0; i < s->profile->n_provisioning; i++)
+        o->entry = o->provisioning == &s->profile->provisioning[i] ? i : o->entry;
+    if (!o->provisioning || !o->offer->reservation)
+        return;
+    s->reserved[offer] = never_refused_or_lost(o->provisioning);
+    o->provisioning = &s->reserved[offer];
 }
 
 static void write_dist(struct rb_buf *out, const struct rb_dist *dist)
@@ -169,17 +195,19 @@ bool rb_scenario_init(struct rb_scenario *s, const struct rb_job *job, const str
     made.startup_error = rb_dist_error(profile->startup_s.relative_error);
     made.checkpoint_error = rb_dist_error(profile->checkpoint_s.relative_error);
     made.sim_offers = rb_xcalloc((size_t)n_offers, sizeof *made.sim_offers);
+    made.reserved = rb_xcalloc((size_t)n_offers, sizeof *made.reserved);
     for (int i = 0; i < n_offers; i++) {
         struct rb_sim_offer *o = &made.sim_offers[i];
         o->offer = &offers[i];
         o->training = rb_profile_training(profile, offers[i].accelerator);
-        o->provisioning = find_provisioning(profile, &offers[i]);
+        take_provisioning(&made, i);
         judge(o, profile);
         take_reading(o, job, profile);
         take_errors(o);
         o->save_every_s = (double)rb_planned_save_interval_s(job, profile, &offers[i]);
         if (!bill_offer(job, &offers[i], disk_prices, &o->billing, err)) {
             free(made.sim_offers);
+            free(made.reserved);
             return false;
         }
     }
@@ -244,7 +272,13 @@ void rb_scenario_finish(struct rb_scenario *s)
     rb_kept_trials_destroy(s->kept_trials);
     rb_noise_destroy(s->noise);
     free(s->sim_offers);
+    free(s->reserved);
     *s = (struct rb_scenario){0};
+}
+
+bool rb_sim_offer_goes_down(const struct rb_sim_offer *o)
+{
+    return rb_offer_closes(o->offer) || rb_provisioning_goes_down(o->provisioning);
 }
 
 struct rb_plan_stage rb_scenario_stage(const struct rb_scenario *s, int stage, int gpus_per_trial,

@@ -11,7 +11,8 @@
 // One offer as the simulator needs it.
 struct rb_sim_offer {
     const struct rb_offer *offer;
-    const struct rb_provisioning *provisioning;
+    const struct rb_provisioning *provisioning; // of a reservation: never refused, never lost
+    int entry;                                  // the profile's that it is or is made from; 0 also where it is none
     const struct rb_training *training;
     struct rb_billing billing;
     // Error factors of measured means: on unit times, queueing delays, initialisations and readings. Drawn once per
@@ -33,6 +34,7 @@ struct rb_scenario {
     const struct rb_profile *profile;
     const struct rb_offer *offers;   // borrowed: the plan's or the catalogue's
     struct rb_sim_offer *sim_offers; // [n_offers], same order
+    struct rb_provisioning *reserved; // [n_offers], those of reservations
     int n_offers;
     struct rb_rung_table stages;
     struct rb_dist startup_error, checkpoint_error; // likewise, of the profile's start-up and checkpoint
@@ -56,6 +58,9 @@ struct rb_run_range;
 void rb_scenario_keep_trials(struct rb_scenario *s, const struct rb_run_range *ranges, int n_ranges,
                              size_t most_bytes); // of an asynchronous job
 size_t rb_scenario_kept_bytes(const struct rb_scenario *s); // of both, so far
+
+// Is its market at times without nodes: by its spells, or as a reservation that opens or closes?
+bool rb_sim_offer_goes_down(const struct rb_sim_offer *o);
 
 // A stage of the job as a plan executes it: its rung's trials and resource, `gpus_per_trial` each, on one entry of
 // nodes (borrowed). `waves` is left 0.

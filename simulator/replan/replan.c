@@ -2,6 +2,7 @@
 
 #include "engine/core/placement.h"
 #include "engine/core/rungs.h"
+#include "profiles/catalog/reservation.h"
 #include "profiles/job/job_scheduler.h"
 #include "simulator/stage/compare.h"
 
@@ -70,6 +71,11 @@ static int gpus_of(const struct rb_replan *r, const struct rb_stage_change *c)
     return r->plan->offers[c->offer].gpus;
 }
 
+static int most_nodes(const struct rb_replan *r, const struct rb_stage_change *c)
+{
+    return rb_offer_most_nodes(&r->plan->offers[c->offer], r->plan->job->resources.max_nodes);
+}
+
 static int nodes_for_all(const struct rb_replan *r, const struct rb_stage_change *c)
 {
     const int per_node = gpus_of(r, c), trials = r->plan->stages[c->stage].trials;
@@ -86,7 +92,7 @@ static bool is_possible(const struct rb_replan *r, const struct rb_stage_change 
     const int per_node = gpus_of(r, c), gang = (c->gpus_per_trial + per_node - 1) / per_node;
     const struct rb_scenario *s = rb_prediction_scenario(r->prediction);
     double unit_s;
-    return c->nodes >= 1 && c->nodes <= job->resources.max_nodes && c->nodes <= nodes_for_all(r, c) &&
+    return c->nodes >= 1 && c->nodes <= most_nodes(r, c) && c->nodes <= nodes_for_all(r, c) &&
            gang <= job->trial.max_nodes && (gang == 1 || c->gpus_per_trial % per_node == 0) &&
            rb_placement_capacity(c->nodes, per_node, c->gpus_per_trial) >= 1 && s->sim_offers[c->offer].usable &&
            rb_scenario_unit_s(s, c->offer, c->gpus_per_trial, &unit_s, NULL);
@@ -119,7 +125,7 @@ static void offer_exchange(struct rb_replan *r, const struct choices *c)
 
 static int at_most(int nodes, const struct rb_replan *r, const struct rb_stage_change *c)
 {
-    const int all = nodes_for_all(r, c), allowed = r->plan->job->resources.max_nodes;
+    const int all = nodes_for_all(r, c), allowed = most_nodes(r, c);
     const int most = all < allowed ? all : allowed;
     return nodes < most ? nodes : most;
 }

@@ -2,6 +2,7 @@
 
 #include "base/backoff.h"
 #include "engine/plan/stand_in.h"
+#include "profiles/catalog/reservation.h"
 #include "simulator/model/draws.h"
 
 #include <stdlib.h>
@@ -9,6 +10,10 @@
 struct market { // of one offer
     const struct rb_spells *spells;     // NULL: none
     const struct rb_capacity *capacity; // NULL: not replayed
+    int64_t from_us;                    // on the clock of `capacity`, at the run's beginning
+    int64_t notice_us;                  // of its falls
+    struct rb_capacity own;             // of a reservation
+    struct rb_capacity_step steps[3];   // likewise
     int n_held;
     int64_t sold_out_us;
     bool was_asked;
@@ -30,7 +35,7 @@ struct rb_markets {
     const struct rb_scenario *scenario;
     const struct rb_plan *plan;
     uint32_t replicate;
-    int64_t begin_us, from_us; // from_us: of the table, at the run's beginning
+    int64_t begin_us;
     struct market *markets;    // [scenario->n_offers]
     struct node *nodes;        // by number
     int n_nodes;
@@ -109,14 +114,14 @@ void rb_markets_down(struct rb_markets *m, int offer, int64_t now_us)
 
 // ---- tables
 
-static int64_t on_table_us(const struct rb_markets *m, int64_t at_us)
+static int64_t on_table_us(const struct market *k, int64_t at_us)
 {
-    return m->from_us + at_us;
+    return k->from_us + at_us;
 }
 
-static int capacity_at(const struct rb_markets *m, const struct market *k, int64_t now_us)
+static int capacity_at(const struct market *k, int64_t now_us)
 {
-    const int up = rb_capacity_at(k->capacity->steps, k->capacity->n_steps, on_table_us(m, now_us));
+    const int up = rb_capacity_at(k->capacity->steps, k->capacity->n_steps, on_table_us(k, now_us));
     return up >= 0 ? up : RB_LIMIT_NODES;
 }
 
@@ -127,9 +132,10 @@ bool rb_markets_is_replayed(const struct rb_markets *m, int offer)
 
 int64_t rb_markets_next_change_us(const struct rb_markets *m, int offer, int64_t after_us)
 {
-    const struct rb_capacity *c = m->markets[offer].capacity;
-    const int64_t at_us = c ? rb_capacity_next_us(c->steps, c->n_steps, on_table_us(m, after_us)) : INT64_MAX;
-    return at_us == INT64_MAX ? INT64_MAX : at_us - m->from_us;
+    const struct market *k = &m->markets[offer];
+    const struct rb_capacity *c = k->capacity;
+    const int64_t at_us = c ? rb_capacity_next_us(c->steps, c->n_steps, on_table_us(k, after_us)) : INT64_MAX;
+    return at_us == INT64_MAX ? INT64_MAX : at_us - k->from_us;
 }
 
 static int count_younger(const struct rb_markets *m, int node)
@@ -146,13 +152,13 @@ void rb_markets_change(struct rb_markets *m, int offer, int64_t now_us,
                        void (*take)(void *ctx, int node, int64_t at_us), void *ctx)
 {
     const struct market *k = &m->markets[offer];
-    const int excess = k->n_held - capacity_at(m, k, now_us);
+    const int excess = k->n_held - capacity_at(k, now_us);
     for (int i = 0; i < m->n_nodes && excess > 0; i++) {
         struct node *n = &m->nodes[i];
         if (!n->is_held || n->is_taken || n->offer != offer || count_younger(m, i) >= excess)
             continue;
         n->is_taken = true;
-        take(ctx, i, now_us + rb_spot_notice_us(m->scenario->offers[offer].infra));
+        take(ctx, i, now_us + k->notice_us);
     }
 }
 
@@ -160,7 +166,7 @@ bool rb_markets_table_is_over(const struct rb_markets *m, int64_t now_us)
 {
     for (int i = 0; m && i < m->scenario->n_offers; i++) {
         const struct market *k = &m->markets[i];
-        if (k->was_asked && k->capacity && on_table_us(m, now_us) > k->capacity->end_us)
+        if (k->was_asked && k->capacity && on_table_us(k, now_us) > k->capacity->end_us)
             return true;
     }
     return false;
@@ -236,7 +242,7 @@ bool rb_markets_refuses_now(struct rb_markets *m, int node, int64_t now_us)
     const struct market *k = &m->markets[n->offer];
     if (!k->capacity)
         return false;
-    if (k->n_held >= capacity_at(m, k, now_us))
+    if (k->n_held >= capacity_at(k, now_us))
         return true;
     hold(m, n);
     return false;
@@ -279,7 +285,7 @@ int64_t rb_markets_refused(struct rb_markets *m, const struct rb_node_request *r
     if (rb_offer_on_sale(&sale, r->offer) >= 0)
         return now_us;
     n->paused_us = now_us;
-    return now_us + pause_us(m, r, n->pauses++);
+    return now_us + rb_pause_until_open_us(&sale, r->offer, pause_us(m, r, n->pauses++));
 }
 
 // ---- nodes
@@ -312,6 +318,32 @@ void rb_markets_left(struct rb_markets *m, int node, int64_t now_us)
 
 // ---- life
 
+static void add_step(struct market *k, int64_t at_us, int up)
+{
+    k->steps[k->own.n_steps++] = (struct rb_capacity_step){.at_us = at_us, .up = up};
+}
+
+static void follow_reservation(struct market *k, const struct rb_reservation *r)
+{
+    const int64_t notice_at_us = rb_reservation_notice_at_us(r);
+    k->notice_us = r->closes_us - notice_at_us;
+    add_step(k, 0, 0);
+    if (r->opens_us < notice_at_us)
+        add_step(k, r->opens_us, r->count);
+    if (notice_at_us < INT64_MAX)
+        add_step(k, notice_at_us, 0);
+    k->own.steps = k->steps;
+    k->own.end_us = INT64_MAX;
+    k->capacity = &k->own;
+}
+
+static void follow_table(struct market *k, const struct rb_market_replay *replay, const struct rb_offer *offer)
+{
+    k->capacity = rb_capacity_find(replay->table, offer);
+    k->from_us = replay->from_us;
+    k->notice_us = rb_spot_notice_us(offer->infra);
+}
+
 struct rb_markets *rb_markets_create(const struct rb_scenario *s, const struct rb_plan *plan,
                                      const struct rb_market_replay *replay, uint32_t replicate, int64_t begin_us)
 {
@@ -321,9 +353,12 @@ struct rb_markets *rb_markets_create(const struct rb_scenario *s, const struct r
         const struct rb_provisioning *p = s->sim_offers[i].provisioning;
         markets[i] = (struct market){
             .spells = p ? p->spells : NULL,
-            .capacity = replay ? rb_capacity_find(replay->table, &s->offers[i]) : NULL,
             .sold_out_us = -1,
         };
+        if (rb_offer_closes(&s->offers[i]))
+            follow_reservation(&markets[i], s->offers[i].reservation);
+        else if (replay)
+            follow_table(&markets[i], replay, &s->offers[i]);
         any = any || has_memory(&markets[i]);
     }
     if (!any) {
@@ -336,7 +371,6 @@ struct rb_markets *rb_markets_create(const struct rb_scenario *s, const struct r
         .plan = plan,
         .replicate = replicate,
         .begin_us = begin_us,
-        .from_us = replay ? replay->from_us : 0,
         .markets = markets,
     };
     return m;

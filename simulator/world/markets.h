@@ -1,5 +1,6 @@
 // The spot markets of one run in virtual time: which offer a node's request goes to, whether it is granted, and what a
-// market takes back. A market has memory where its profile has `spells`, or where a table replays it; requests for
+// market takes back. A market has memory where its profile has `spells`, where a table replays it, or where it is a
+// reservation that opens or closes; requests for
 // nodes that the plan has there follow the executor's law (engine/plan/stand_in.h). All others are as they were:
 // refused by chance (capacity_failure), repeated at once.
 //   spells   While nodes of the run are up there, the market is up. A loss of all (rb_draw_strike) begins a spell down;
@@ -8,6 +9,7 @@
 //            granted if the market is up then.
 //   table    A request is granted at once or refused at once, by capacity > nodes held. A fall takes the youngest nodes,
 //            after the notice of their cloud. Nodes are not lost otherwise.
+//   reservation  As a table of its own: its count from when it opens until its notice, and then nothing.
 // Source: alternating renewal process; its stationary law: Cox, "Renewal Theory", 1962, chapters 5 and 7.
 #ifndef RB_SIMULATOR_MARKETS_H
 #define RB_SIMULATOR_MARKETS_H

@@ -2,6 +2,7 @@
 
 #include "engine/core/policy.h"
 #include "engine/core/rungs.h"
+#include "profiles/catalog/reservation.h"
 #include "samplers/draws.h"
 #include "samplers/follow.h"
 #include "simulator/forecast/forecast.h"
@@ -192,7 +193,7 @@ static bool goes_down(const struct rb_plan *plan, int offer)
 {
     const struct rb_offer *o = &plan->offers[offer];
     const struct rb_provisioning *p = rb_profile_provisioning(plan->profile, o->infra, o->instance_type, o->market);
-    return p && rb_provisioning_goes_down(p);
+    return rb_offer_closes(o) || (p && rb_provisioning_goes_down(p));
 }
 
 bool rb_plan_meets_down_markets(const struct rb_plan *plan)

@@ -50,7 +50,8 @@ bool rb_world_replicates(const struct rb_scenario *s, const struct rb_plan *plan
 // True if the plan's tuner is asynchronous, or its policy decides during the run (and not on lent GPUs, of which nothing
 // is known beforehand).
 bool rb_plan_decides_while_it_runs(const struct rb_plan *plan);
-// True if its stages request nodes of a market that goes down (spells in the profile): stand-ins are requested then.
+// True if its stages request nodes of a market that goes down (spells in the profile, or a reservation that opens or
+// closes): stand-ins are requested then.
 bool rb_plan_meets_down_markets(const struct rb_plan *plan);
 // True if only such runs give the plan's time and cost: either of these.
 bool rb_plan_is_by_engine(const struct rb_plan *plan);

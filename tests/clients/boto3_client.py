@@ -107,6 +107,29 @@ def check_groups(ec2):
     require(ec2.describe_placement_groups()["PlacementGroups"] == [], "and gone")
 
 
+def check_reservations(ec2):
+    if "ReservationType" not in ec2.meta.service_model.shape_for("CapacityReservation").members:
+        return  # a model older than Capacity Blocks
+    all_ids = [r["CapacityReservationId"] for page in ec2.get_paginator("describe_capacity_reservations").paginate(
+        PaginationConfig={"PageSize": 1}) for r in page["CapacityReservations"]]
+    require(len(all_ids) == 2, "reservations, page by page: %s" % all_ids)
+    block = ec2.describe_capacity_reservations(Filters=[{"Name": "availability-zone", "Values": ["us-east-1b"]}])
+    block = block["CapacityReservations"][0]
+    require(block["ReservationType"] == "capacity-block" and block["EndDate"] > block["StartDate"], "a block: %s" % block)
+    into = lambda cr: {"CapacityReservationSpecification": {"CapacityReservationTarget": {"CapacityReservationId": cr}}}  # noqa: E731
+    zone = {"Placement": {"AvailabilityZone": "us-east-1a"}}
+    inside = launch(ec2, 2, **into(all_ids[0]), **zone)[0]
+    require(inside["CapacityReservationId"] == all_ids[0], "an instance in it: %s" % inside)
+    require(refusal(launch, ec2, 1, **into(all_ids[0]), **zone) == "ReservationCapacityExceeded", "a full one")
+    require(refusal(launch, ec2, 1, **into("cr-00000000")) == "InvalidCapacityReservationId.NotFound", "no such one")
+    require(refusal(launch, ec2, 1, **into(all_ids[1])) == "InvalidParameterValue", "a block that is not asked for as one")
+    zone = {"Placement": {"AvailabilityZone": "us-east-1b"}}
+    of_block = launch(ec2, 1, **into(all_ids[1]), **zone, InstanceMarketOptions={"MarketType": "capacity-block"})[0]
+    require(of_block["InstanceLifecycle"] == "capacity-block", "an instance of a block: %s" % of_block)
+    left = ec2.describe_capacity_reservations(CapacityReservationIds=all_ids)["CapacityReservations"]
+    require([r["AvailableInstanceCount"] for r in left] == [0, 0], "what is left: %s" % left)
+
+
 def check_prices(pricing):
     """The on-demand price of a machine, as people ask for it; in pages of one, its look-alikes are there too."""
     def ask(*filters, **more):
@@ -142,6 +165,7 @@ with RbMock(sys.argv[1]) as cloud:
     check_listings(client, ids, spot_id)
     check_tags(client, ids)
     check_catalogue(client)
+    check_reservations(client)
     check_groups(client)
     check_prices(boto3.client("pricing", endpoint_url=cloud.ec2, region_name="us-east-1", **cloud.keys))
     check_ends(client, ids, spot_id)

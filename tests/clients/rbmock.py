@@ -32,6 +32,9 @@ provisioning:
   - {infra: "*", instance_type: "*", market: "*", queue_s: 0.2, init_s: 1000.0, capacity_failure: 0.0}
 pools:
   - {instance_type: a2-highgpu-8g, steps: [{after_s: 0, max: 0}]}
+reservations:
+  - {id: cr-0123456789abcdef0, zone: us-east-1a, instance_type: g5.xlarge, count: 2}
+  - {id: cr-0123456789abcdef1, zone: us-east-1b, instance_type: g5.xlarge, count: 1, end_after_s: 90000, capacity_block: true}
 quotas:
   - {name: "Running On-Demand P instances", infra: aws, instance_type: "p*", unit: vcpus, max: 96}
 """

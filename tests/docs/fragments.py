@@ -89,7 +89,7 @@ def profile_part(programs, folder, text):
 RULES = {
     "docs/slurm.md": [job_part],
     "docs/kubernetes.md": [job_part],
-    "docs/formats/job.md": [job, job_part, job_part],
+    "docs/formats/job.md": [job, job_part, job_part, job_part],
     "docs/howto/trackers.md": [job_part],
     "docs/formats/mock.md": [cloud, cloud_part, cloud_part],
     "docs/formats/chaos.md": [chaos],

@@ -3,6 +3,7 @@
 
 #include "engine/plan/stand_in.h"
 #include "executor/report/report.h"
+#include "profiles/catalog/reservation.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -534,6 +535,82 @@ static void a_crash_of_a_safe_run_launches_nothing_twice(void **state)
         }
 }
 
+// --- reservations
+
+// OWN is free and reserved, with room for three, and closes in the middle of the run; its notice is ten seconds.
+static void reserve(struct market *m, struct rb_reservation *r, int64_t opens_us, int64_t closes_us)
+{
+    *r = (struct rb_reservation){.id = "cr-00000001", .count = 3, .notice_us = 10 * SECOND_US,
+                                 .opens_us = opens_us, .closes_us = closes_us};
+    open_market(m, 1);
+    m->offers[OWN].market = RB_MARKET_RESERVED;
+    m->offers[OWN].rate.uusd_per_hour = 0;
+    m->offers[OWN].declared_free = true;
+    m->offers[OWN].reservation = r;
+}
+
+static void a_reservation_that_ends_is_left_in_time(void **state)
+{
+    (void)state;
+    for (int64_t closes_us = 40 * SECOND_US; closes_us < 100 * SECOND_US; closes_us += 20 * SECOND_US) {
+        struct market m;
+        struct rb_reservation r;
+        reserve(&m, &r, 0, closes_us);
+        m.r.capacity_retries = 1;
+        fake_run_open(&m.r);
+        completes(&m);
+        assert_int_equal(count_asked(&m, OWN), 3);
+        assert_true(count_asked(&m, ZONE_B) > 0);
+        assert_non_null(strstr(m.r.talk, "reservation cr-00000001 ends"));
+        assert_non_null(strstr(m.r.talk, "lost: its reservation ends"));
+        for (int i = 0; i < m.r.cloud.n_instances; i++) // none is there when it closes
+            if (m.r.cloud.instances[i]->market == RB_MARKET_RESERVED)
+                assert_true(m.r.cloud.instances[i]->terminated_unix_us - m.r.v.unix_base_us <= closes_us + 2 * SECOND_US);
+        fake_run_finish(&m.r);
+    }
+}
+
+// What is paid for comes before spot, even where spot is safe.
+static void a_reservation_comes_before_safe_spot(void **state)
+{
+    (void)state;
+    struct market m;
+    struct choice c;
+    struct rb_reservation r = {.id = "cr-00000001", .count = 3, .closes_us = -1};
+    open_safely(&m, &c, RB_SPOT_ON_SPOT);
+    m.offers[OWN].market = RB_MARKET_RESERVED;
+    m.offers[OWN].reservation = &r;
+    fake_run_open(&m.r);
+    completes(&m);
+    assert_int_equal(count_asked(&m, OWN), m.n_asked);
+    fake_run_finish(&m.r);
+}
+
+static void a_closed_reservation_is_not_asked(void **state)
+{
+    (void)state;
+    struct market m;
+    struct rb_reservation r;
+    reserve(&m, &r, FAR_US, -1);
+    m.r.capacity_retries = 1;
+    fake_run_open(&m.r);
+    completes(&m);
+    assert_int_equal(count_asked(&m, OWN), 0);
+    assert_int_equal(count_asked(&m, ZONE_B), 3);
+    fake_run_finish(&m.r);
+}
+
+static void a_crash_before_the_end_of_a_reservation_launches_nothing_twice(void **state)
+{
+    (void)state;
+    for (int n = 1; n < 90; n++) {
+        struct market m;
+        struct rb_reservation r;
+        reserve(&m, &r, 0, 40 * SECOND_US);
+        dies_and_completes(&m, n, RB_JOURNAL_DIES_AFTER);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -557,6 +634,10 @@ int main(void)
         cmocka_unit_test(sold_out_spot_is_left_for_on_demand),
         cmocka_unit_test(a_node_that_may_not_stay_is_replaced_on_demand),
         cmocka_unit_test(a_crash_of_a_safe_run_launches_nothing_twice),
+        cmocka_unit_test(a_reservation_that_ends_is_left_in_time),
+        cmocka_unit_test(a_reservation_comes_before_safe_spot),
+        cmocka_unit_test(a_closed_reservation_is_not_asked),
+        cmocka_unit_test(a_crash_before_the_end_of_a_reservation_launches_nothing_twice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

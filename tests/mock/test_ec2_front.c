@@ -29,7 +29,15 @@ static int status;              // of the last answer
 static int setup(void **state)
 {
     (void)state;
-    small_cloud_setup(&w, "capacity: {g5.xlarge: 40}\n", 0);
+    small_cloud_setup(&w,
+                      "capacity: {g5.xlarge: 40}\n"
+                      "reservations:\n"
+                      "  - {id: cr-00000001, zone: us-east-1a, instance_type: g5.xlarge, count: 1, end_after_s: 7200}\n"
+                      "  - {id: cr-00000002, zone: us-east-1a, instance_type: g5.xlarge, count: 1, start_after_s: 7200,\n"
+                      "     end_after_s: 10800, capacity_block: true}\n"
+                      "  - {id: cr-00000003, zone: us-east-1b, instance_type: g5.xlarge, count: 1, match: open,\n"
+                      "     start_after_s: 7200}\n",
+                      0);
     ec2 = (struct rb_mock_ec2){.cloud = w.cloud, .keys = {&test_key, 1}};
     now_us = T0;
     signing = (struct signing){"test", "test", "us-east-1", T0, HOST};
@@ -297,7 +305,7 @@ static void run_instances_refuses_nonsense(void **state)
         {PLAIN "&Placement.AvailabilityZone=us-east-1q", "InvalidParameterValue", 400},
         {PLAIN "&UserData=%21%21", "InvalidUserData.Malformed", 400},
         {PLAIN "&InstanceInitiatedShutdownBehavior=hibernate", "InvalidParameterValue", 400},
-        {PLAIN "&InstanceMarketOptions.MarketType=capacity-block", "InvalidParameterValue", 400},
+        {PLAIN "&InstanceMarketOptions.MarketType=auction", "InvalidParameterValue", 400},
         {PLAIN "&InstanceMarketOptions.SpotOptions.SpotInstanceType=one-time", "MissingParameter", 400},
         {PLAIN "&InstanceMarketOptions.MarketType=spot&InstanceMarketOptions.SpotOptions.MaxPrice=0.4",
          "SpotMaxPriceTooLow", 400},
@@ -589,6 +597,80 @@ static void groups_hold_instances_together(void **state)
     assert_int_equal(n_items(rb_xml_child(ok("DescribePlacementGroups", ""), "placementGroupSet")), 0);
 }
 
+// --- reservations ---
+
+#define INTO "&CapacityReservationSpecification.CapacityReservationTarget.CapacityReservationId="
+
+static const char *state_of(const char *id)
+{
+    char rest[128];
+    snprintf(rest, sizeof rest, "CapacityReservationId.1=%s", id);
+    return rb_xml_text(rb_xml_child(rb_xml_child(ok("DescribeCapacityReservations", rest), "capacityReservationSet"), "item"),
+                       "state");
+}
+
+static void advance_to(int64_t at_us)
+{
+    now_us = signing.unix_us = at_us;
+    rb_cloud_advance(w.cloud, now_us);
+}
+
+static void reservations_hold_what_is_launched_into_them(void **state)
+{
+    (void)state;
+    static const char odcr[] = "cr-00000001", block[] = "cr-00000002", open[] = "cr-00000003";
+    struct rb_cloud_instance *i;
+    assert_string_equal(state_of(odcr), "active");
+    assert_string_equal(state_of(block), "scheduled");
+    expect_error("DescribeCapacityReservations", "CapacityReservationId.1=cr-00000009",
+                 "InvalidCapacityReservationId.NotFound", 400);
+    expect_error("DescribeCapacityReservations", "CapacityReservationId.1=x", "InvalidCapacityReservationId.Malformed", 400);
+    assert_int_equal(n_items(rb_xml_child(ok("DescribeCapacityReservations", "MaxResults=2"), "capacityReservationSet")), 2);
+
+    // Paid for until its end, then as on demand, which it goes on to be.
+    run("Placement.AvailabilityZone=us-east-1a" INTO "cr-00000001");
+    i = rb_cloud_instance(w.cloud, rb_cloud_n_instances(w.cloud) - 1);
+    expect_error("RunInstances", PLAIN "&Placement.AvailabilityZone=us-east-1a" INTO "cr-00000001",
+                 "ReservationCapacityExceeded", 400);
+    expect_error("RunInstances", PLAIN "&Placement.AvailabilityZone=us-east-1b" INTO "cr-00000001", "InvalidParameterValue",
+                 400);
+    expect_error("RunInstances", PLAIN "&Placement.AvailabilityZone=us-east-1a" INTO "cr-00000002", "InvalidParameterValue",
+                 400);
+    expect_error("RunInstances",
+                 PLAIN "&InstanceMarketOptions.MarketType=capacity-block&Placement.AvailabilityZone=us-east-1a" INTO
+                       "cr-00000002",
+                 "ReservationCapacityExceeded", 400); // not begun
+    expect_error("RunInstances", PLAIN "&InstanceMarketOptions.MarketType=capacity-block", "MissingParameter", 400);
+    expect_error("RunInstances", PLAIN "&InstanceMarketOptions.MarketType=spot" INTO "cr-00000001",
+                 "InvalidParameterCombination", 400);
+    advance_to(T0 + 7200 * S);
+    assert_string_equal(state_of(odcr), "expired");
+    assert_int_equal(rb_cloud_bill(i, now_us).total_uusd, 0);
+    assert_int_equal(i->state, RB_CLOUD_RUNNING);
+    assert_true(rb_cloud_bill(i, now_us + 3600 * S).machine_uusd == i->offer->rate.uusd_per_hour);
+
+    // A block's instances are ended half an hour before it ends.
+    run("InstanceMarketOptions.MarketType=capacity-block&Placement.AvailabilityZone=us-east-1a" INTO "cr-00000002");
+    i = rb_cloud_instance(w.cloud, rb_cloud_n_instances(w.cloud) - 1);
+    advance_to(T0 + (10800 - 1800) * S - 1);
+    assert_int_equal(i->state, RB_CLOUD_RUNNING);
+    advance_to(T0 + (10800 - 1800) * S);
+    assert_int_equal(i->state, RB_CLOUD_SHUTTING_DOWN);
+    assert_int_equal(rb_cloud_bill(i, now_us).total_uusd, 0);
+    expect_error("RunInstances",
+                 PLAIN "&InstanceMarketOptions.MarketType=capacity-block&Placement.AvailabilityZone=us-east-1a" INTO
+                       "cr-00000002",
+                 "ReservationCapacityExceeded", 400);
+
+    // An open one takes what names none.
+    run("Placement.AvailabilityZone=us-east-1b");
+    i = rb_cloud_instance(w.cloud, rb_cloud_n_instances(w.cloud) - 1);
+    assert_string_equal(i->reserved->id, open);
+    assert_null(rb_xml_text(rb_xml_child(describe(i->id), "capacityReservationSpecification"), "capacityReservationTarget"));
+    run("Placement.AvailabilityZone=us-east-1b"); // it is full
+    assert_null(rb_cloud_instance(w.cloud, rb_cloud_n_instances(w.cloud) - 1)->reserved);
+}
+
 // --- the catalogue ---
 
 static void instance_types_come_from_the_price_list(void **state)
@@ -851,6 +933,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(groups_hold_instances_together, setup, teardown),
         cmocka_unit_test_setup_teardown(instance_types_come_from_the_price_list, setup, teardown),
         cmocka_unit_test_setup_teardown(types_are_offered_where_they_are_sold, setup, teardown),
+        cmocka_unit_test_setup_teardown(reservations_hold_what_is_launched_into_them, setup, teardown),
         cmocka_unit_test_setup_teardown(spot_prices_have_a_history, setup, teardown),
         cmocka_unit_test_setup_teardown(spot_prices_come_in_pages, setup, teardown),
         cmocka_unit_test_setup_teardown(errors_strike_before_or_after_the_deed, setup, teardown),

@@ -313,6 +313,34 @@ static void no_machine_is_an_error_of_the_operation(void **state)
     expect_refusal(get(INSTANCES "/rb-2", ""), 404, "notFound", "rb-2");
 }
 
+#define INTO(name)                                                                                          \
+    ON_DEMAND ",\"reservationAffinity\":{\"consumeReservationType\":\"SPECIFIC_RESERVATION\","              \
+              "\"key\":\"compute.googleapis.com/reservation-name\",\"values\":[\"" name "\"]}"
+
+static void reservations_hold_what_names_them(void **state)
+{
+    (void)state;
+    begin("reservations: [{id: mine, zone: us-central1-a, instance_type: g2-standard-4, count: 1, end_after_s: 7200}]\n", "");
+    insert_ok("rb-1", INTO("projects/test/reservations/mine"));
+    assert_string_equal(rb_cloud_instance(cloud, 0)->reserved->id, "mine");
+    now_us = T0 + 60 * S;
+    assert_string_equal(text_at(get(INSTANCES "/rb-1", ""), "reservationAffinity.consumeReservationType"),
+                        "SPECIFIC_RESERVATION");
+    expect_refusal(ask("POST", INSTANCES, "", body_of("rb-2", "g2-standard-4", INTO("mine"))), 400, "invalid",
+                   "does not have available resources for the request");
+    expect_refusal(ask("POST", INSTANCES, "", body_of("rb-2", "g2-standard-4", INTO("other"))), 400, "invalid",
+                   "do not exist");
+    const struct rb_node *listed = get("zones/us-central1-a/reservations", "");
+    assert_int_equal(node_at(listed, "items")->n_children, 1);
+    assert_string_equal(text_at(listed, "items.0.specificReservation.inUseCount"), "1");
+    assert_string_equal(text_at(get("zones/us-central1-a/reservations/mine", ""), "status"), "READY");
+    now_us = T0 + 7200 * S; // it is deleted; the machine stays, on demand
+    rb_cloud_advance(cloud, now_us);
+    expect_refusal(get("zones/us-central1-a/reservations/mine", ""), 404, "notFound", "mine");
+    assert_int_equal(rb_cloud_bill(rb_cloud_instance(cloud, 0), now_us).total_uusd, 0);
+    assert_true(rb_cloud_bill(rb_cloud_instance(cloud, 0), now_us + 3600 * S).total_uusd > 0);
+}
+
 // --- bulkInsert
 
 static const char *bulk_of(const char *head, const char *type, const char *more)
@@ -664,7 +692,7 @@ int main(void)
         T(nonsense_is_refused_by_field),
         T(a_disk_that_would_stay_is_refused),
         T(guest_accelerators_are_part_of_the_offer),
-        T(no_machine_is_an_error_of_the_operation),
+        T(reservations_hold_what_names_them), T(no_machine_is_an_error_of_the_operation),
         T(a_bulk_is_one_operation_and_several_machines),
         T(a_bulk_is_filled_as_far_as_its_least_allows),
         T(a_bulk_that_fails_late_leaves_nothing),

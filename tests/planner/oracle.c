@@ -1,5 +1,7 @@
 #include "oracle.h"
 
+#include "profiles/catalog/reservation.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -175,6 +177,8 @@ static double error_factor(const struct oracle *o, double sigma, enum purpose pu
 static int find_entry(const struct rb_profile *p, const struct rb_offer *offer)
 {
     const struct rb_provisioning *found = rb_profile_provisioning(p, offer->infra, offer->instance_type, offer->market);
+    if (!found && offer->reservation)
+        found = rb_profile_provisioning(p, offer->infra, offer->instance_type, RB_MARKET_ON_DEMAND);
     return found ? (int)(found - p->provisioning) : -1;
 }
 
@@ -554,6 +558,26 @@ static struct node_draw node_draw_of(const struct run *r, int offer, int stage, 
     return draw_node(r->o, entry, stage, ordinal, attempt, r->replicate);
 }
 
+// ---- reservations, of machines that are neither refused nor lost on demand
+
+static int64_t closes_us(const struct run *r, int offer)
+{
+    const struct rb_reservation *v = r->o->offers[offer].reservation;
+    return v && v->closes_us >= 0 ? v->closes_us : NEVER;
+}
+
+static bool has_window(const struct run *r, int offer)
+{
+    const struct rb_reservation *v = r->o->offers[offer].reservation;
+    return v && (v->opens_us > 0 || v->closes_us >= 0);
+}
+
+static bool is_closed(const struct run *r, int offer)
+{
+    const struct rb_reservation *v = r->o->offers[offer].reservation;
+    return v && (r->now_us < v->opens_us || (v->closes_us >= 0 && r->now_us >= v->closes_us - v->notice_us));
+}
+
 // ---- markets that go down
 
 static const struct oracle_entry *entry_of(const struct run *r, int offer)
@@ -645,6 +669,8 @@ static int list_in_turn(const struct run *r, int offer, int out[])
 static bool is_sold_out(const struct run *r, const struct node *n, int offer)
 {
     const int64_t at_us = r->markets[offer].sold_out_us;
+    if (is_closed(r, offer))
+        return true;
     return at_us >= 0 && at_us > n->paused_us && r->now_us - at_us < SOLD_OUT_US;
 }
 
@@ -703,7 +729,7 @@ static void decide(struct run *r, struct node *n)
         n->decides_us = NEVER;
         n->running_us = r->now_us;
         n->ready_us = r->now_us + d.init_us;
-        n->lost_us = d.life_us == NEVER ? NEVER : r->now_us + d.life_us;
+        n->lost_us = d.life_us == NEVER ? closes_us(r, n->runs_as) : r->now_us + d.life_us;
         n->strikes = draws_of(r->o, OF_STRIKES, n->stage, n->ordinal, n->attempt, r->replicate);
         return;
     }
@@ -722,7 +748,7 @@ static void request(struct run *r, int offer, int stage, int ordinal, int attemp
         r->failed = true;
         return;
     }
-    if (goes_down(r, offer)) {
+    if (goes_down(r, offer) || has_window(r, offer)) {
         r->owned[r->n_owned++] = (struct node){
             .offer = offer,
             .runs_as = offer,
@@ -947,6 +973,10 @@ static void strike(struct run *r, int node)
     const double together = e->losses->spells ? e->losses->spells->together : 0;
     int running[MOST_NODES];
     const int m = find_running(r, n->runs_as, running);
+    if (has_window(r, n->runs_as)) {
+        lose_node(r, node);
+        return;
+    }
     const double all = together / (1 - together + m * together), u = uniform(&n->strikes);
     if (u >= all) {
         if (u < 1 / (1 - together + m * together)) {

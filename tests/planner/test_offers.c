@@ -33,6 +33,8 @@ struct row {
     const char *key, *words; // of the refusal
 };
 
+#define RESERVED(id, type) "{infra: aws/us-east-1/us-east-1a, instance_type: " type ", id: " id ", count: 2}"
+
 static const struct row rows[] = {
     {"infra: [aws/us-east-1], spot: never", "",
      "aws/us-east-1 g4dn.12xlarge on_demand;aws/us-east-1 g4dn.xlarge on_demand;aws/us-east-1 g5.xlarge on_demand;", 0,
@@ -55,6 +57,20 @@ static const struct row rows[] = {
     {"infra: [gcp/us-central1], spot: allow", "",
      "gcp/us-central1 g2-standard-4 on_demand;gcp/us-central1/us-central1-a g2-standard-4 spot;", 0, NULL, NULL},
     {"infra: [gcp/us-central1], spot: safe", "", "gcp/us-central1 g2-standard-4 on_demand;", 0, NULL, NULL},
+    // Reservations, whatever `spot` says, and on no machine that is not described.
+    {"infra: [aws/us-east-1], spot: never, accelerators: [A10G], reservations: [" RESERVED("cr-00000001", "g5.xlarge") "]", "",
+     "aws/us-east-1 g5.xlarge on_demand;aws/us-east-1/us-east-1a g5.xlarge on_demand;"
+     "aws/us-east-1/us-east-1a g5.xlarge reserved;", 0, NULL, NULL},
+    {"infra: [aws/us-east-1], spot: only, instance_types: [g4dn.xlarge], reservations: [" RESERVED(
+         "cr-00000002", "g4dn.xlarge") ", " RESERVED("cr-00000001", "g4dn.xlarge") "]",
+     "", "aws/us-east-1 g4dn.xlarge spot;aws/us-east-1/us-east-1a g4dn.xlarge spot;"
+     "aws/us-east-1/us-east-1a g4dn.xlarge reserved;"
+     "aws/us-east-1/us-east-1a g4dn.xlarge reserved;", 0, NULL, NULL},
+    {"infra: [aws/us-east-1], reservations: [" RESERVED("cr-00000001", "p5.48xlarge") "]", "", NULL, RB_ERR_INVALID,
+     "resources.reservations[0]", "the price list has no p5.48xlarge"},
+    {"infra: [aws/us-east-1], spot: only, accelerators: [A10G], reservations: [{infra: aws/us-east-1/us-east-1a, "
+     "instance_type: g5.xlarge, id: cr-00000001, count: 2, end: '2200-01-01T00:00:00Z'}]", "", NULL, RB_ERR_INVALID,
+     "resources.reservations", "nothing that the job allows has 1 A10G to stand in"},
     {"infra: [aws/us-west-1/us-west-1a]", "", NULL, RB_ERR_PRICE, "resources.infra[0]",
      "no price is known for aws/us-west-1/us-west-1a"},
     {"infra: [aws/us-west-1]", "", NULL, RB_ERR_PRICE, "resources.infra[0]", "no price is known for aws/us-west-1"},

@@ -3,6 +3,7 @@
 #include "every_plan.h"
 
 #include "base/text/buf.h"
+#include "profiles/catalog/reservation.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -462,6 +463,112 @@ static void every_plan_is_looked_at(void **state)
     case_finish(&f.c);
 }
 
+// ---- reservations
+
+#define MINUTE_US (60 * RB_US_PER_S)
+
+struct agreed {
+    double of_plan, of_oracle, error;
+};
+
+static void check_agreed(const char *what, int row, struct agreed a)
+{
+    if (!(fabs(a.of_plan - a.of_oracle) <= SURE * a.error + 1e-9))
+        fail_msg("row %d: the plan's %s is %.6g, the oracle's %.6g +- %.3g", row, what, a.of_plan, a.of_oracle, a.error);
+}
+
+// The plan's figures are those of the oracle that plays it, stand-ins included.
+static void play_plan(struct fixture *f, const struct rb_plan *plan, int row)
+{
+    enum { N = 4000 };
+    struct agreed cost = {0}, time = {0};
+    double cost_squares = 0, time_squares = 0;
+    assert_true(oracle_init(&f->o, &f->c.job, &f->c.profile, plan->offers, plan->n_offers, 11));
+    f->o.fallbacks = plan->fallbacks;
+    f->o.n_fallbacks = plan->n_fallbacks;
+    for (int r = 0; r < N; r++) {
+        struct oracle_run run;
+        assert_true(oracle_play(&f->o, NULL, plan->stages, plan->n_stages, (uint32_t)r, &run));
+        cost.of_oracle += (double)run.cost_uusd / N;
+        time.of_oracle += (double)run.time_us / N;
+        cost_squares += (double)run.cost_uusd * (double)run.cost_uusd / N;
+        time_squares += (double)run.time_us * (double)run.time_us / N;
+    }
+    const struct rb_estimate *e = &plan->estimate;
+    cost.of_plan = (double)e->cost_uusd.mean;
+    time.of_plan = (double)e->time_us.mean;
+    cost.error = hypot(sqrt(fabs(cost_squares - cost.of_oracle * cost.of_oracle) / N), (double)e->stderr_.cost_mean_uusd);
+    time.error = hypot(sqrt(fabs(time_squares - time.of_oracle * time.of_oracle) / N), (double)e->stderr_.time_mean_us);
+    check_agreed("cost", row, cost);
+    check_agreed("time", row, time);
+}
+
+static bool is_reserved(const struct rb_plan *plan, int stage)
+{
+    return plan->offers[plan->stages[stage].nodes[0].offer].reservation != NULL;
+}
+
+static const struct window {
+    int opens_min, closes_min; // -1: never
+    bool first;                // is the first stage on the reservation?
+    int n;                     // stages that are; -1: any number
+} windows[] = {{0, -1, true, 3},    {0, 2, false, 0},   {0, 26, true, -1}, {0, 45, true, -1},
+               {600, -1, false, 0}, {20, -1, false, -1}, {0, 600, true, 3}};
+
+static const struct text noisy = {.between = "{distribution: lognormal, mean: 1.0, cv: 0.2}",
+                                  .queue = "{distribution: lognormal, mean: 10, cv: 0.5}",
+                                  .init = "{distribution: lognormal, mean: 30, cv: 0.3}",
+                                  .startup = "5.0",
+                                  .base_s = 200,
+                                  .trials = 16,
+                                  .max_resource = 4};
+
+static int64_t plan_and_play(const struct window *w, int row)
+{
+    struct rb_reservation r = {
+        .infra = "aws/us-east-1/us-east-1a", .instance_type = "m1.a", .id = "cr-00000001", .count = 3, .notice_us = MINUTE_US};
+    struct fixture f;
+    struct rb_plan plan;
+    struct rb_plan_result result;
+    struct rb_err err;
+    int n = 0;
+    open_fixture(&f, &noisy);
+    f.c.req.deadline_us = 90 * MINUTE_US;
+    f.c.req.samples = 2000;
+    if (w) {
+        r.opens_us = w->opens_min * MINUTE_US;
+        r.closes_us = w->closes_min < 0 ? -1 : w->closes_min * MINUTE_US;
+        f.c.job.resources.reservations = &r;
+        f.c.job.resources.n_reservations = 1;
+    }
+    if (!rb_make_plan(&f.c.req, "optimal", &f.c.arena, &plan, &result, &err))
+        fail_msg("row %d: %s", row, err.message);
+    play_plan(&f, &plan, row);
+    assert_true(plan.estimate.p_both >= f.c.req.confidence);
+    for (int s = 0; s < plan.n_stages; s++) {
+        n += is_reserved(&plan, s);
+        assert_true(!is_reserved(&plan, s) || plan.stages[s].nodes[0].count <= r.count);
+    }
+    if (w && (is_reserved(&plan, 0) != w->first || (w->n >= 0 && n != w->n)))
+        fail_msg("row %d: %d stages on the reservation, the first %s", row, n, is_reserved(&plan, 0) ? "too" : "not");
+    const int64_t cost_uusd = plan.estimate.cost_uusd.mean;
+    case_finish(&f.c);
+    return cost_uusd;
+}
+
+static void plans_on_reservations_are_what_the_oracle_plays(void **state)
+{
+    (void)state;
+    const int64_t without_uusd = plan_and_play(NULL, -1);
+    for (int i = 0; i < (int)(sizeof windows / sizeof windows[0]); i++) {
+        const int64_t cost_uusd = plan_and_play(&windows[i], i);
+        if ((double)cost_uusd > 1.005 * (double)without_uusd)
+            fail_msg("row %d: it costs %lld, and %lld without the reservation", i, (long long)cost_uusd,
+                     (long long)without_uusd);
+        assert_true(windows[i].n != 3 || cost_uusd == 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -480,6 +587,7 @@ int main(void)
         cmocka_unit_test(kept_draws_are_the_same),
         cmocka_unit_test(survivors_keep_their_configuration),
         cmocka_unit_test(every_plan_is_looked_at),
+        cmocka_unit_test(plans_on_reservations_are_what_the_oracle_plays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

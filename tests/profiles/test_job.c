@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include "base/text/units.h"
+#include "profiles/catalog/reservation.h"
 #include "profiles/job/job.h"
 
 // Line 1 to 6; a case replaces one of them or adds to the end.
@@ -430,6 +431,33 @@ static void test_bad_resources_and_constraints(void **state)
         {0, "resources: {spot: always}", 7, "resources.spot", "never, allow, only or safe"},
         {0, "resources: {spot: true}", 7, "resources.spot", "never, allow, only or safe"},
         {0, "resources: {max_nodes: 0}", 7, "resources.max_nodes", "in 1..16384"},
+        {0, "resources: {infra: [aws/us-east-1], reservations: [{infra: aws/us-east-1/us-east-1a, instance_type: g5.xlarge, id: cr-0123456789abcdef0, count: 2, match: open}]}", 7,
+         "resources.reservations[0].match", "unknown key"},
+        {0, "resources: {infra: [gcp/us-central1], reservations: [{infra: aws/us-east-1/us-east-1a, instance_type: g5.xlarge, id: cr-0123456789abcdef0, count: 2}]}", 7,
+         "resources.reservations[0]", "RB4410 aws/us-east-1/us-east-1a is in none of resources.infra"},
+        {0, "resources: {infra: [aws/us-east-1], reservations: [{infra: aws/us-east-1, instance_type: g5.xlarge, id: cr-0123456789abcdef0, count: 2}]}", 7,
+         "resources.reservations[0].infra", "expected a zone of aws or gcp"},
+        {0, "resources: {infra: [local], reservations: [{infra: local, instance_type: g5.xlarge, id: cr-0123456789abcdef0, count: 2}]}", 7,
+         "resources.reservations[0].infra", "expected a zone of aws or gcp"},
+        {0, "resources: {infra: [aws/us-east-1], reservations: [{infra: aws/us-east-1/us-east-1a, instance_type: g5.xlarge, id: mine, count: 2}]}", 7,
+         "resources.reservations[0].id", "such as cr-0123456789abcdef0"},
+        {0, "resources: {infra: [aws/us-east-1], reservations: [{infra: aws/us-east-1/us-east-1a, instance_type: g5.xlarge, id: cr-0123456789abcdef0, count: 0}]}", 7,
+         "resources.reservations[0].count", "in 1..16384"},
+        {0, "resources: {infra: [aws/us-east-1], reservations: [{infra: aws/us-east-1/us-east-1a, instance_type: g5.xlarge, id: cr-0123456789abcdef0, count: 2, end: soon}]}", 7,
+         "resources.reservations[0].end", "expected an instant"},
+        {0, "resources: {infra: [aws/us-east-1], reservations: [{infra: aws/us-east-1/us-east-1a, instance_type: g5.xlarge, id: cr-0123456789abcdef0, count: 2, start: '2026-01-01T10:00:00Z', end: '2026-01-01T10:05:00Z'}]}", 7,
+         "resources.reservations[0].end", "no more time than the notice"},
+        {0, "resources: {infra: [aws/us-east-1], reservations: [{infra: aws/us-east-1/us-east-1a, instance_type: g5.xlarge, id: cr-0123456789abcdef0, count: 2, capacity_block: true, start: '2026-01-01T10:00:00Z', end: '2026-01-01T10:35:00Z'}]}", 7,
+         "resources.reservations[0].end", "half hour in which EC2"},
+        {0, "resources: {infra: [aws/us-east-1], reservations: [{infra: aws/us-east-1/us-east-1a, instance_type: g5.xlarge, id: cr-0123456789abcdef0, count: 2, price: free}]}", 7,
+         "resources.reservations[0].price", "expected"},
+        {0, "resources: {infra: [aws/us-east-1], reservations: [{infra: aws/us-east-1/us-east-1a, instance_type: g5.xlarge, id: cr-0123456789abcdef0, count: 2, notice: 0s}]}", 7,
+         "resources.reservations[0].notice", "above 0"},
+        {0, "resources: {infra: [gcp/us-central1], reservations: [{infra: gcp/us-central1/us-central1-a, instance_type: g2-standard-4, id: mine, count: 2, capacity_block: true}]}", 7,
+         "resources.reservations[0].capacity_block", "only EC2 has Capacity Blocks"},
+        {0, "resources: {infra: [aws/us-east-1], reservations: [{infra: aws/us-east-1/us-east-1a, instance_type: g5.xlarge, id: cr-0123456789abcdef0, count: 2}, {infra: aws/us-east-1/us-east-1a, instance_type: g5.xlarge, id: cr-0123456789abcdef0, count: 2}]}", 7,
+         "resources.reservations[1]", "listed twice"},
+        {0, "resources: {reservations: {}}", 7, "resources.reservations", "expected a list"},
         {0, "resources: {image_id: {azure: x}}", 7, "resources.image_id.azure", "provider"},
         {0, "resources: {image_id: ami-1}", 7, "resources.image_id", "expected a map"},
         {0, "resources: {disk_size: 100}", 7, "resources.disk_size", "no unit"},
@@ -650,6 +678,45 @@ static void test_no_upper_resource(void **state)
     rb_arena_finish(&f.arena);
 }
 
+// --- reservations ---
+
+#define UNIX(hour) (INT64_C(1767225600) + (hour)*3600) * RB_US_PER_S // of 2026-01-01
+
+static void test_reservations(void **state)
+{
+    (void)state;
+    struct fixture f = loaded(
+        0, "resources:\n  infra: [aws/us-east-1, gcp/us-central1]\n  reservations:\n"
+           "    - {infra: aws/us-east-1/us-east-1a, instance_type: p5.48xlarge, id: cr-0123456789abcdef0, count: 2,\n"
+           "       start: '2026-01-01T10:00:00Z', end: '2026-01-02T11:30:00Z', price: 31.464, notice: 10m,\n"
+           "       capacity_block: true}\n"
+           "    - {infra: gcp/us-central1/us-central1-a, instance_type: g2-standard-4, count: 3,\n"
+           "       id: projects/my-project/reservations/mine}");
+    struct rb_reservation *all = f.job.resources.reservations;
+    assert_int_equal(f.job.resources.n_reservations, 2);
+    assert_int_equal(all[0].uusd_per_hour, 31464000);
+    assert_int_equal(all[0].ends_at_us, UNIX(35) + 1800 * RB_US_PER_S);
+    assert_int_equal(all[1].uusd_per_hour, 0);
+    assert_int_equal(all[1].notice_us, RB_RESERVATION_NOTICE_US);
+    assert_false(rb_reservation_is_open(&all[0], 0)); // not settled yet
+    assert_true(rb_reservation_is_open(&all[1], INT64_C(1) << 50));
+
+    static const struct {
+        int64_t start_us, opens_us, closes_us; // in hours
+    } rows[] = {{8, 2, 27}, {10, 0, 25}, {34, 0, 1}, {36, 0, 0}};
+    for (size_t i = 0; i < N_OF(rows); i++) {
+        rb_job_settle_reservations(&f.job, UNIX(rows[i].start_us));
+        assert_int_equal(all[0].opens_us, rows[i].opens_us * 3600 * RB_US_PER_S);
+        assert_int_equal(all[0].closes_us, rows[i].closes_us * 3600 * RB_US_PER_S);
+        assert_int_equal(all[1].closes_us, -1);
+    }
+    rb_job_settle_reservations(&f.job, UNIX(34));
+    assert_true(rb_reservation_is_open(&all[0], 0));
+    assert_true(rb_reservation_is_open(&all[0], 3000 * RB_US_PER_S - 1)); // its notice comes at 50 minutes
+    assert_false(rb_reservation_is_open(&all[0], 3000 * RB_US_PER_S));
+    rb_arena_finish(&f.arena);
+}
+
 // --- not carried out yet ---
 
 static void test_what_is_supported(void **state)
@@ -752,6 +819,7 @@ int main(void)
         cmocka_unit_test(test_an_override_finds_keys_with_dots),
         cmocka_unit_test(test_bad_overrides_name_the_flag),
         cmocka_unit_test(test_a_deep_override_is_refused),
+        cmocka_unit_test(test_reservations),
         cmocka_unit_test(test_what_is_supported),
         cmocka_unit_test(test_slurm_needs_a_shared_directory),
         cmocka_unit_test(test_kubernetes),

@@ -94,6 +94,59 @@ static void listed_instances(void **state)
     rb_arena_finish(&arena);
 }
 
+static void reservations(void **state)
+{
+    (void)state;
+    struct rb_arena arena = {0};
+    struct rb_ec2_reservations page;
+    struct rb_instance_page list;
+    struct rb_err err;
+    const char *format =
+        "<DescribeCapacityReservationsResponse " NS "><requestId>1</requestId><capacityReservationSet>"
+        "<item><capacityReservationId>cr-0a</capacityReservationId><instanceType>p5.48xlarge</instanceType>"
+        "<availabilityZone>us-east-1a</availabilityZone><totalInstanceCount>4</totalInstanceCount>"
+        "<availableInstanceCount>%s</availableInstanceCount><state>active</state>"
+        "<startDate>2026-01-01T12:00:00.000Z</startDate><endDateType>unlimited</endDateType></item>"
+        "<item><capacityReservationId>cr-0b</capacityReservationId><instanceType>p5.48xlarge</instanceType>"
+        "<availabilityZone>us-east-1b</availabilityZone><totalInstanceCount>2</totalInstanceCount>"
+        "<availableInstanceCount>0</availableInstanceCount><state>scheduled</state>"
+        "<startDate>2026-01-01T12:00:00.000Z</startDate><endDate>2026-01-01T12:00:07Z</endDate>"
+        "<reservationType>capacity-block</reservationType></item></capacityReservationSet>"
+        "<nextToken>t</nextToken></DescribeCapacityReservationsResponse>";
+    char *body = rb_arena_printf(&arena, "%.*s3%s", (int)(strstr(format, "%s") - format), format,
+                                 strstr(format, "%s") + 2);
+    assert_true(rb_ec2_decode_reservations(body, strlen(body), "aws/us-east-1", &arena, &page, &err));
+    assert_int_equal(page.n, 2);
+    assert_string_equal(page.next_page, "t");
+    const struct rb_reservation *r = page.reservations;
+    assert_string_equal(r[0].infra, "aws/us-east-1/us-east-1a");
+    assert_int_equal(r[0].count, 3); // what nobody uses
+    assert_int_equal(r[0].starts_at_us, -1);
+    assert_int_equal(r[0].ends_at_us, -1);
+    assert_false(r[0].is_block);
+    assert_int_equal(r[1].count, 2);
+    assert_int_equal(r[1].starts_at_us, NOON_US);
+    assert_int_equal(r[1].ends_at_us, NOON_US + 7000000);
+    assert_true(r[1].is_block);
+    assert_false(rb_ec2_decode_reservations(format, strlen(format), "aws/us-east-1", &arena, &page, &err)); // "%s"
+    assert_says(&err, "availableInstanceCount: expected a number");
+
+    // Only one that was launched into its reservation is on that market.
+    body = list_of(&arena,
+                   "<item><instanceId>i-1</instanceId><instanceState><code>16</code></instanceState>"
+                   "<capacityReservationId>cr-0a</capacityReservationId><capacityReservationSpecification>"
+                   "<capacityReservationPreference>open</capacityReservationPreference>"
+                   "</capacityReservationSpecification></item>"
+                   "<item><instanceId>i-2</instanceId><instanceState><code>16</code></instanceState>"
+                   "<instanceLifecycle>capacity-block</instanceLifecycle><capacityReservationSpecification>"
+                   "<capacityReservationTarget><capacityReservationId>cr-0b</capacityReservationId>"
+                   "</capacityReservationTarget></capacityReservationSpecification></item>", "");
+    assert_true(rb_ec2_decode_list(body, strlen(body), "us-east-1", &arena, &list, &err));
+    assert_int_equal(list.instances[0].market, RB_MARKET_ON_DEMAND);
+    assert_int_equal(list.instances[1].market, RB_MARKET_RESERVED);
+    rb_arena_finish(&arena);
+}
+
 static void states_are_told_apart(void **state)
 {
     (void)state;
@@ -356,7 +409,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(launched_instance),
         cmocka_unit_test(listed_instances),
-        cmocka_unit_test(states_are_told_apart),
+        cmocka_unit_test(reservations), cmocka_unit_test(states_are_told_apart),
         cmocka_unit_test(empty_lists_end),
         cmocka_unit_test(bad_lists_are_refused),
         cmocka_unit_test(a_launch_is_as_many_instances_as_it_asked_for),

@@ -73,6 +73,29 @@ static void profile_by_arn(void **state)
     rb_buf_finish(&body);
 }
 
+static void into_a_reservation(void **state)
+{
+    (void)state;
+    struct rb_reservation r = {.id = "cr-0123456789abcdef0"};
+    struct rb_launch l = launch_plain;
+    struct rb_buf body = RB_BUF_INIT;
+    l.market = RB_MARKET_RESERVED;
+    l.reservation = &r;
+    rb_ec2_encode_run(&l, "ami-1", NULL, &body);
+    assert_non_null(strstr(body.data, "&CapacityReservationSpecification.CapacityReservationTarget.CapacityReservationId="
+                                      "cr-0123456789abcdef0"));
+    assert_null(strstr(body.data, "InstanceMarketOptions"));
+    rb_buf_clear(&body);
+    r.is_block = true;
+    rb_ec2_encode_run(&l, "ami-1", NULL, &body);
+    assert_non_null(strstr(body.data, "&InstanceMarketOptions.MarketType=capacity-block&"));
+    rb_buf_clear(&body);
+    rb_ec2_encode_reservations("p", &body);
+    assert_string_equal(body.data, "Action=DescribeCapacityReservations&Version=2016-11-15&Filter.1.Name=state"
+                                   "&Filter.1.Value.1=active&Filter.1.Value.2=scheduled&MaxResults=1000&NextToken=p");
+    rb_buf_finish(&body);
+}
+
 static void questions(void **state)
 {
     (void)state;
@@ -141,7 +164,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_launch),   cmocka_unit_test(full_launch), cmocka_unit_test(a_gang_is_all_or_nothing),
-        cmocka_unit_test(profile_by_arn), cmocka_unit_test(questions),   cmocka_unit_test(impossible_launches),
+        cmocka_unit_test(profile_by_arn), cmocka_unit_test(into_a_reservation), cmocka_unit_test(questions),   cmocka_unit_test(impossible_launches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

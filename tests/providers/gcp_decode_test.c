@@ -44,6 +44,29 @@ static void an_instance(void **state)
     rb_arena_finish(&arena);
 }
 
+static void markets(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *affinity;
+        enum rb_market market;
+    } rows[] = {
+        {"{\"consumeReservationType\": \"ANY_RESERVATION\"}", RB_MARKET_ON_DEMAND},
+        {"{\"consumeReservationType\": \"SPECIFIC_RESERVATION\", \"values\": [\"mine\"]}", RB_MARKET_RESERVED},
+    };
+    for (size_t k = 0; k < N_OF(rows); k++) {
+        struct rb_arena arena = {0};
+        struct rb_instance i;
+        const char *body = rb_arena_printf(&arena,
+                                           "{\"kind\": \"compute#instance\", \"name\": \"rb-1\", \"zone\": "
+                                           "\"us-central1-a\", \"status\": \"RUNNING\", \"reservationAffinity\": %s}",
+                                           rows[k].affinity);
+        assert_true(rb_gcp_decode_instance(body, strlen(body), "us-central1", &arena, &i, NULL));
+        assert_int_equal(i.market, rows[k].market);
+        rb_arena_finish(&arena);
+    }
+}
+
 #define AT(status, rest)                                                                                      \
     "{\"kind\": \"compute#instance\", \"name\": \"rb-1\", \"zone\": \"us-central1-a\", \"status\": \"" status \
     "\"" rest "}"
@@ -197,7 +220,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_instance),
-        cmocka_unit_test(states),
+        cmocka_unit_test(markets), cmocka_unit_test(states),
         cmocka_unit_test(types_with_their_own_gpus),
         cmocka_unit_test(what_is_not_believed),
         cmocka_unit_test(no_beginning_of_an_answer_is_one),

@@ -107,6 +107,21 @@ static void a_gang(void **state)
     assert_false(rb_gcp_check_launch(&l, "us-central1", NULL));
 }
 
+static void expect_part(const struct rb_launch *l, const char *part);
+
+static void into_a_reservation(void **state)
+{
+    (void)state;
+    struct rb_reservation r = {.id = "projects/my-project/reservations/mine"};
+    struct rb_launch l = plain();
+    l.market = RB_MARKET_RESERVED;
+    l.reservation = &r;
+    expect_part(&l, "\"provisioningModel\":\"STANDARD\"");
+    expect_part(&l, "\"reservationAffinity\":{\"consumeReservationType\":\"SPECIFIC_RESERVATION\","
+                    "\"key\":\"compute.googleapis.com/reservation-name\","
+                    "\"values\":[\"projects/my-project/reservations/mine\"]}");
+}
+
 static void expect_part(const struct rb_launch *l, const char *part)
 {
     struct rb_buf out = RB_BUF_INIT;
@@ -247,7 +262,7 @@ static void targets(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_plain_machine), cmocka_unit_test(everything_at_once), cmocka_unit_test(a_gang),
+        cmocka_unit_test(a_plain_machine), cmocka_unit_test(everything_at_once), cmocka_unit_test(into_a_reservation), cmocka_unit_test(a_gang),
         cmocka_unit_test(particulars),     cmocka_unit_test(what_is_refused),    cmocka_unit_test(machine_types),
         cmocka_unit_test(targets),
     };

@@ -41,6 +41,13 @@ int main(void)
     print(&body);
     rb_ec2_encode_spot_prices(types, 1, 0, "page", &body);
     print(&body);
+    struct rb_reservation reserved = {.id = "cr-1"}; // no block: older models do not know its market
+    by_arn.market = RB_MARKET_RESERVED;
+    by_arn.reservation = &reserved;
+    rb_ec2_encode_run(&by_arn, "ami-1", "/dev/sda1", &body);
+    print(&body);
+    rb_ec2_encode_reservations("page", &body);
+    print(&body);
     rb_buf_finish(&body);
     return 0;
 }

@@ -1,6 +1,7 @@
 // Spot markets in virtual time: spells, stand-ins, and a table in their place.
 #include "small_scenario.h"
 
+#include "profiles/catalog/reservation.h"
 #include "simulator/world/world.h"
 
 #include <math.h>
@@ -255,6 +256,80 @@ static void a_request_waits_for_the_table(void **state)
     small_scenario_finish(&m.s);
 }
 
+// ---- reservations
+
+// The trial trains two hours. Its reservation is free and closes after one, 5 minutes before which it gives notice; then
+// it begins again on demand, at 1000 micro-dollars a second.
+static struct rb_reservation reserve(struct market *m, int64_t opens_us, int64_t closes_us)
+{
+    const struct rb_reservation r = {.infra = "aws/us-east-1/us-east-1a",
+                                     .id = "cr-0123456789abcdef0",
+                                     .count = 1,
+                                     .notice_us = 300 * S,
+                                     .opens_us = opens_us,
+                                     .closes_us = closes_us};
+    small_scenario_finish(&m->s);
+    m->s.p.offers[SMALL_SPOT].market = RB_MARKET_RESERVED;
+    m->s.p.offers[SMALL_SPOT].rate.uusd_per_hour = 0;
+    m->s.p.offers[SMALL_SPOT].declared_free = true;
+    return r;
+}
+
+static void a_reservation_closes_and_the_rest_is_on_demand(void **state)
+{
+    (void)state;
+    struct market m;
+    struct seen seen;
+    make(&m, rb_dist_constant(1), rb_dist_constant(1), 0, 0);
+    m.entries[1].capacity_failure = 0.9; // on demand; a reservation is never refused
+    m.entries[1].preemption_per_hour = 50;
+    struct rb_reservation r = reserve(&m, 0, H);
+    m.s.p.offers[SMALL_SPOT].reservation = &r;
+    m.entries[0].market = m.entries[1].market = "on_demand";
+    small_scenario_compile(&m.s, 7);
+    assert_false(m.s.scenario.sim_offers[SMALL_SPOT].provisioning->capacity_failure > 0);
+    assert_true(rb_sim_offer_goes_down(&m.s.scenario.sim_offers[SMALL_SPOT]));
+    small_scenario_finish(&m.s);
+
+    m.entries[1].capacity_failure = m.entries[1].preemption_per_hour = 0;
+    m.entries[0] = m.entries[1];
+    small_scenario_compile(&m.s, 7);
+    let_stand_in(&m, SMALL, -1);
+    struct rb_world_result w = run(&m, 0, NULL, &seen);
+    assert_int_equal(seen.running_us, 5 * S);
+    assert_int_equal(seen.lost_us, H);
+    assert_int_equal(seen.again_us, H + 5 * S);
+    assert_int_equal(seen.n_refused, 0); // it is known to be closed, and not asked
+    assert_int_equal(w.time_us, H + (5 + 10 + 2 + 7200 + 1) * S);
+    assert_int_equal(w.cost_uusd, (10 + 2 + 7200 + 1) * 1000);
+    small_scenario_finish(&m.s);
+}
+
+static void a_reservation_that_outlasts_the_run_is_all_there_is(void **state)
+{
+    (void)state;
+    struct market m;
+    struct seen seen;
+    make(&m, rb_dist_constant(1), rb_dist_constant(1), 0, 0);
+    struct rb_reservation r = reserve(&m, 0, 4 * H);
+    m.s.p.offers[SMALL_SPOT].reservation = &r;
+    m.entries[0] = m.entries[1];
+    small_scenario_compile(&m.s, 7);
+    let_stand_in(&m, SMALL, -1);
+    struct rb_world_result w = run(&m, 0, NULL, &seen);
+    assert_int_equal(w.time_us, (5 + 10 + 2 + 7200 + 1) * S);
+    assert_int_equal(w.cost_uusd, 0);
+    r.opens_us = H; // another machine stands in for one that has not opened
+    w = run(&m, 0, NULL, &seen);
+    assert_int_equal(seen.running_us, 5 * S);
+    assert_int_equal(w.cost_uusd, (10 + 2 + 7200 + 1) * 1000);
+    m.s.p.plan.n_fallbacks = 0; // nothing stands in: it waits
+    w = run(&m, 0, NULL, &seen);
+    assert_int_equal(seen.running_us, H + 5 * S);
+    assert_int_equal(w.cost_uusd, 0);
+    small_scenario_finish(&m.s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -263,6 +338,8 @@ int main(void)
         cmocka_unit_test(stand_ins_are_asked_in_their_order),
         cmocka_unit_test(a_fall_takes_the_youngest_with_notice),
         cmocka_unit_test(a_request_waits_for_the_table),
+        cmocka_unit_test(a_reservation_closes_and_the_rest_is_on_demand),
+        cmocka_unit_test(a_reservation_that_outlasts_the_run_is_all_there_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,7 +19,7 @@
 
     function nodes_of(plan_stage) {
         return plan_stage.nodes.map(function (n) {
-            return n.count + " × " + n.instance_type + (n.market === "spot" ? " (spot)" : "");
+            return n.count + " × " + n.instance_type + (n.market === "on_demand" ? "" : " (" + n.market + ")");
         }).join(" + ");
     }
 

@@ -297,7 +297,9 @@ static void nodes(const struct rb_run_screen *r, const struct rb_text_style *sty
                 continue;
             rb_text_table_cell(&t, "%d", n->node);
             rb_text_table_cell(&t, "%s", n->id[0] ? n->id : "-");
-            rb_text_table_cell(&t, "%s%s", n->instance_type, strcmp(n->market, "spot") == 0 ? " (spot)" : "");
+            const bool is_ordinary = strcmp(n->market, rb_market_name(RB_MARKET_ON_DEMAND)) == 0;
+            rb_text_table_cell(&t, "%s%s%s%s", n->instance_type, is_ordinary ? "" : " (", is_ordinary ? "" : n->market,
+                               is_ordinary ? "" : ")");
             rb_text_table_cell(&t, "%s", n->infra);
             rb_text_table_cell(&t, "%s", n->state);
             if (paid)

@@ -70,7 +70,7 @@ static void stage_text(const struct rb_plan *plan, int stage, struct rb_buf *out
     for (int i = 0; i < s->n_nodes; i++) {
         const struct rb_offer *offer = &plan->offers[s->nodes[i].offer];
         rb_buf_printf(out, "%s%d %s%s", i > 0 ? " + " : "", s->nodes[i].count, offer->instance_type,
-                      offer->market == RB_MARKET_SPOT ? " (spot)" : "");
+                      rb_market_mark(offer->market));
     }
 }
 

@@ -55,7 +55,7 @@ static const char *label(const struct rb_plan *plan, int offer, char *out, size_
     const struct rb_offer *o = &plan->offers[offer];
     const bool one = has_one_infra(plan);
     snprintf(out, size, "%s%s%s%s", one ? "" : o->infra, one ? "" : " ", o->instance_type,
-             o->market == RB_MARKET_SPOT ? " (spot)" : "");
+             rb_market_mark(o->market));
     return out;
 }
 

@@ -37,7 +37,7 @@ static void nodes_text(const struct rb_plan *plan, const struct rb_plan_stage *s
     for (int i = 0; i < stage->n_nodes; i++) {
         const struct rb_offer *offer = &plan->offers[stage->nodes[i].offer];
         rb_buf_printf(out, "%s%d x %s%s%s%s", i > 0 ? " + " : "", stage->nodes[i].count, offer->instance_type,
-                      offer->market == RB_MARKET_SPOT ? " (spot)" : "", here ? "" : " in ", here ? "" : offer->infra);
+                      rb_market_mark(offer->market), here ? "" : " in ", here ? "" : offer->infra);
     }
 }
 

@@ -152,6 +152,11 @@ static void start_running(struct rb_cloud *c, struct rb_cloud_instance *i, int64
     i->running_us = at_us - at_us % shown_unit_us(c, i);
     if (i->max_run_us > 0)
         i->plan.due_us[RB_CLOUD_DUE_EXPIRE] = at_us + i->max_run_us;
+    if (i->reserved && i->reserved->is_block && i->reserved->end_us < INT64_MAX) {
+        const int64_t until_us = c->config->epoch_us + rb_cloud_reserved_until_us(i->reserved);
+        if (until_us < i->plan.due_us[RB_CLOUD_DUE_EXPIRE])
+            i->plan.due_us[RB_CLOUD_DUE_EXPIRE] = until_us;
+    }
     rb_cloud_changed(c);
 }
 
@@ -382,12 +387,29 @@ const char *rb_cloud_state_name(enum rb_cloud_state state)
     return names[state];
 }
 
+// A reserved machine is paid for until its reservation ends; from then on it costs what one on demand does.
+static void bill_reserved(const struct rb_cloud_instance *i, int64_t ended_us, struct rb_bill *io)
+{
+    const struct rb_billing machine = {.rate = i->offer->rate};
+    if (i->running_us < 0 || ended_us <= i->paid_until_us)
+        return;
+    const struct rb_bill after =
+        rb_bill_node(&machine, i->running_us > i->paid_until_us ? i->running_us : i->paid_until_us, ended_us);
+    io->machine_uusd = after.machine_uusd;
+    io->minimum_uusd = after.minimum_uusd;
+    io->total_uusd += after.machine_uusd;
+}
+
 struct rb_bill rb_cloud_bill(const struct rb_cloud_instance *i, int64_t now_us)
 {
-    const struct rb_billing billing = {.rate = i->offer->rate, .disk_rate = i->disk_rate, .disk_gb = i->disk_gb};
+    const struct rb_rate free_of_charge = {0};
+    const struct rb_billing billing = {
+        .rate = i->reserved ? free_of_charge : i->offer->rate, .disk_rate = i->disk_rate, .disk_gb = i->disk_gb};
     int64_t ended_us = i->ended_us >= 0 ? i->ended_us : now_us;
     int64_t disk_ended_us = i->terminated_us >= 0 ? i->terminated_us : now_us;
     struct rb_bill bill = rb_bill_node(&billing, i->running_us, ended_us);
+    if (i->reserved)
+        bill_reserved(i, ended_us, &bill);
     if (disk_ended_us > ended_us) { // it was stopped first: the machine is free from then on, its disk is not
         int64_t disk_uusd = rb_bill_node(&billing, i->running_us, disk_ended_us).disk_uusd;
         bill.total_uusd += disk_uusd - bill.disk_uusd;

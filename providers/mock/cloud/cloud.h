@@ -76,6 +76,9 @@ struct rb_cloud_instance {
     int ordinal;                  // instances count from 0 in the order of launch
     int launch_index;             // position in its reservation
     const struct rb_offer *offer; // type, market, price
+    const struct rb_cloud_reserved *reserved; // it runs in it, and is paid for until that ends; NULL: in none
+    bool names_reserved;          // its launch named it
+    int64_t paid_until_us;        // of `reserved`
     const char *region, *zone;
     const char *name;             // what the front calls it besides its id, NULL: nothing
     const struct rb_cloud_group *group; // NULL: none
@@ -147,6 +150,9 @@ enum rb_cloud_answer {
     RB_CLOUD_GROUP_EXISTS,
     RB_CLOUD_GROUP_IN_USE,    // it has an instance that is not terminated
     RB_CLOUD_GROUP_ELSEWHERE, // its instances are in another zone than the one asked for
+    RB_CLOUD_NO_SUCH_RESERVED,
+    RB_CLOUD_RESERVED_DIFFERS, // of another type, zone or kind
+    RB_CLOUD_RESERVED_FULL,    // or closed
 };
 
 struct rb_cloud_launch {
@@ -158,6 +164,8 @@ struct rb_cloud_launch {
     const char *group;        // NULL: none
     const char *instance_type;
     enum rb_market market;
+    const char *reserved;     // the id of the reservation to launch into; NULL: none is named
+    bool of_block;            // it is a Capacity Block
     int min_count, max_count; // as many as there is room for, at least min_count, or none
     const char *image_id;
     const void *user_data;
@@ -201,6 +209,9 @@ enum rb_cloud_answer rb_cloud_set_tags(struct rb_cloud *c, const char *region, c
 // Takes tags away. A tag without value (NULL) means any value of that key; no tags at all: every tag. All or nothing.
 enum rb_cloud_answer rb_cloud_delete_tags(struct rb_cloud *c, const char *region, const char *const *ids, int n,
                                           const struct rb_cloud_tag *tags, int n_tags, int *out_bad);
+
+// Instances that the reservation still has room for now; 0 outside its time.
+int rb_cloud_reserved_room(const struct rb_cloud *c, const struct rb_cloud_reserved *r, int64_t now_us);
 
 // --- placement groups (cloud_groups.c) ---
 

@@ -231,6 +231,7 @@ static bool read_behaviour(struct rb_map *m, const char *directory, struct rb_ar
         !rb_cloud_limits_read(rb_map_get(m, "quotas"), rb_map_get(m, "pools"), rb_map_get(m, "throttle"), arena,
                               &c->limits, err) ||
         !rb_cloud_market_read(rb_map_get(m, "market"), directory, arena, &c->limits, err) ||
+        !rb_cloud_reserved_read(rb_map_get(m, "reservations"), arena, &c->reserved, err) ||
         !read_images(rb_map_get(m, "images"), arena, c, err) ||
         !read_parameters(rb_map_get(m, "parameters"), arena, c, err) ||
         !read_denied(rb_map_get(m, "denied"), arena, c, err) ||

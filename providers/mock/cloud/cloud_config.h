@@ -14,6 +14,7 @@
 //   parameters: {/aws/service/x: ami-0123456789abcdef0}   # of Systems Manager: what images are published under
 //   denied: [compute.instances.delete]   # permissions of Compute Engine that are refused
 //   quotas, pools, market, throttle # cloud_limits.h
+//   reservations                # cloud_reserved.h
 //   kubernetes                  # cloud_kubernetes.h
 #ifndef RB_PROVIDERS_MOCK_CLOUD_CONFIG_H
 #define RB_PROVIDERS_MOCK_CLOUD_CONFIG_H
@@ -24,6 +25,7 @@
 #include "providers/mock/cloud/chaos.h"
 #include "providers/mock/cloud/cloud_kubernetes.h"
 #include "providers/mock/cloud/cloud_limits.h"
+#include "providers/mock/cloud/cloud_reserved.h"
 
 struct rb_cloud_capacity {
     const char *instance_type;
@@ -44,6 +46,7 @@ struct rb_cloud_config {
     int64_t tags_fade_us;             // INT64_MAX: they stay
     int64_t token_lifetime_us;
     struct rb_cloud_limits limits;
+    struct rb_cloud_reserved_list reserved;
     struct rb_cloud_kubernetes kubernetes;
     struct rb_chaos_rules chaos;      // the caller's, like the seed
     bool whole_seconds;               // the caller's: Compute Engine's instants, too, are shown and billed in whole seconds

@@ -10,6 +10,23 @@ static bool is_in_use(const struct rb_cloud_instance *i)
     return i->state != RB_CLOUD_STOPPED && i->state != RB_CLOUD_TERMINATED;
 }
 
+// Reserved machines are set aside from all others.
+static bool is_taken_from_all(const struct rb_cloud_instance *i)
+{
+    return is_in_use(i) && !i->reserved;
+}
+
+int rb_cloud_reserved_room(const struct rb_cloud *c, const struct rb_cloud_reserved *r, int64_t now_us)
+{
+    const int64_t age_us = now_us - c->config->epoch_us;
+    int room = r->count;
+    for (int a = 0; a < c->n_active; a++) {
+        const struct rb_cloud_instance *i = c->instances[c->active[a]];
+        room -= is_in_use(i) && i->reserved == r;
+    }
+    return age_us >= r->start_us && age_us < rb_cloud_reserved_until_us(r) && room > 0 ? room : 0;
+}
+
 // --- capacity and pools ---
 
 static bool pool_holds(const struct rb_cloud_pool *p, const struct rb_offer *o, const char *zone)
@@ -22,7 +39,7 @@ static int used_of_pool(const struct rb_cloud *c, const struct rb_cloud_pool *p)
     int used = 0;
     for (int a = 0; a < c->n_active; a++) {
         const struct rb_cloud_instance *i = c->instances[c->active[a]];
-        used += is_in_use(i) && pool_holds(p, i->offer, i->zone);
+        used += is_taken_from_all(i) && pool_holds(p, i->offer, i->zone);
     }
     return used;
 }
@@ -32,7 +49,7 @@ static int used_of_type(const struct rb_cloud *c, const char *instance_type)
     int used = 0;
     for (int a = 0; a < c->n_active; a++) {
         const struct rb_cloud_instance *i = c->instances[c->active[a]];
-        used += is_in_use(i) && strcmp(i->offer->instance_type, instance_type) == 0;
+        used += is_taken_from_all(i) && strcmp(i->offer->instance_type, instance_type) == 0;
     }
     return used;
 }

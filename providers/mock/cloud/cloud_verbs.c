@@ -218,6 +218,7 @@ static struct rb_cloud_instance model_instance(struct rb_cloud *c, const struct 
         .terminate_on_shutdown = l->terminate_on_shutdown,
         .stop_when_taken = l->stop_when_taken,
         .max_run_us = l->max_run_us,
+        .names_reserved = l->reserved != NULL,
         .tags = rb_cloud_copy_tags(c, l->tags, l->n_tags),
         .n_tags = l->n_tags,
         .traits = copy_traits(c, &l->traits),
@@ -252,6 +253,35 @@ static enum rb_cloud_answer check_place(const struct rb_cloud *c, const struct r
     return RB_CLOUD_OK;
 }
 
+// The reservation that the launch names, or, for one that names none, an open one with room for all of it; *out NULL:
+// none.
+static enum rb_cloud_answer find_reserved(const struct rb_cloud *c, const struct rb_cloud_launch *l, const char *zone,
+                                          int64_t now_us, const struct rb_cloud_reserved **out)
+{
+    const struct rb_cloud_reserved_list *all = &c->config->reserved;
+    *out = NULL;
+    for (int k = 0; k < all->n && !l->reserved && l->market == RB_MARKET_ON_DEMAND && !*out; k++) {
+        const struct rb_cloud_reserved *r = &all->items[k];
+        if (r->is_open && strcmp(r->zone, zone) == 0 && strcmp(r->instance_type, l->instance_type) == 0 &&
+            rb_cloud_reserved_room(c, r, now_us) >= l->max_count)
+            *out = r;
+    }
+    if (!l->reserved)
+        return RB_CLOUD_OK;
+    const struct rb_cloud_reserved *r = rb_cloud_reserved_find(all, l->reserved);
+    if (!r)
+        return RB_CLOUD_NO_SUCH_RESERVED;
+    if (strcmp(r->zone, zone) != 0 || strcmp(r->instance_type, l->instance_type) != 0 || r->is_block != l->of_block)
+        return RB_CLOUD_RESERVED_DIFFERS;
+    *out = r;
+    return rb_cloud_reserved_room(c, r, now_us) >= l->min_count ? RB_CLOUD_OK : RB_CLOUD_RESERVED_FULL;
+}
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
 enum rb_cloud_answer rb_cloud_launch(struct rb_cloud *c, const struct rb_cloud_launch *l, int64_t now_us,
                                      struct rb_cloud_reservation *out)
 {
@@ -278,8 +308,12 @@ enum rb_cloud_answer rb_cloud_launch(struct rb_cloud *c, const struct rb_cloud_l
 
     if (rb_cloud_quota_exceeded(c, l))
         return RB_CLOUD_OVER_QUOTA;
-    int n = rb_cloud_room(c, offer, zone, now_us);
-    n = n < l->max_count ? n : l->max_count;
+    const struct rb_cloud_reserved *reserved;
+    answer = find_reserved(c, l, zone, now_us, &reserved);
+    if (answer != RB_CLOUD_OK)
+        return answer;
+    const int n = least(reserved ? rb_cloud_reserved_room(c, reserved, now_us) : rb_cloud_room(c, offer, zone, now_us),
+                        l->max_count);
     if (n < l->min_count)
         return RB_CLOUD_NO_CAPACITY;
     if ((uint32_t)c->n_instances + (uint32_t)n > c->config->n_addresses)
@@ -287,6 +321,8 @@ enum rb_cloud_answer rb_cloud_launch(struct rb_cloud *c, const struct rb_cloud_l
     if (l->dry_run)
         return RB_CLOUD_OK;
     struct rb_cloud_instance model = model_instance(c, l, offer, disk_rate, zone, now_us);
+    model.reserved = reserved;
+    model.paid_until_us = !reserved || reserved->end_us == INT64_MAX ? INT64_MAX : c->config->epoch_us + reserved->end_us;
     *out = launch_all(c, l, &model, n);
     return RB_CLOUD_OK;
 }

@@ -13,6 +13,8 @@ static void write_instance(struct rb_json *j, const struct rb_cloud_instance *i,
     rb_json_put(j, "infra: %s, zone: %s, instance_type: %s, market: %s, state: %s", i->offer->infra, i->zone,
                 i->offer->instance_type, rb_market_name(i->offer->market), rb_cloud_state_name(i->state));
     rb_json_kstring(j, "cause", causes[i->cause]);
+    if (i->reserved)
+        rb_json_kstring(j, "reservation", i->reserved->id);
     rb_json_kstring(j, "address", inet_ntoa(address));
     rb_json_kstring(j, "token", i->token[0] ? i->token : NULL);
     rb_json_put(j, "tags: {");

@@ -19,6 +19,7 @@ static const struct action {
     {"DeleteTags", rb_mock_delete_tags},
     {"DescribeAddresses", rb_mock_describe_addresses},
     {"DescribeAvailabilityZones", rb_mock_describe_availability_zones},
+    {"DescribeCapacityReservations", rb_mock_describe_capacity_reservations},
     {"DescribeImages", rb_mock_describe_images},
     {"DescribeInstanceAttribute", rb_mock_describe_instance_attribute},
     {"DescribeInstanceCreditSpecifications", rb_mock_describe_instance_credit_specifications},
@@ -96,7 +97,8 @@ static void ask_chaos(struct rb_mock_call *call, const struct rb_exchange_reques
                                  .zone = rb_form_peek(call->form, "Placement.AvailabilityZone"),
                                  .instance_type = type ? type : rb_form_peek(call->form, "InstanceType.1"),
                                  .has_market = type != NULL};
-    s.market = rb_form_peek(call->form, "InstanceMarketOptions.MarketType") ? RB_MARKET_SPOT : RB_MARKET_ON_DEMAND;
+    const char *market = rb_form_peek(call->form, "InstanceMarketOptions.MarketType");
+    s.market = market && strcmp(market, "spot") == 0 ? RB_MARKET_SPOT : RB_MARKET_ON_DEMAND;
     rb_chaos_request(rb_cloud_chaos(call->cloud), &s, call->now_us, &call->chaos);
 }
 

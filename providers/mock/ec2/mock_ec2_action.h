@@ -26,7 +26,8 @@ typedef bool rb_mock_action_fn(struct rb_mock_call *call);
 
 rb_mock_action_fn rb_mock_run_instances, rb_mock_describe_instances, rb_mock_terminate_instances,
     rb_mock_create_placement_group, rb_mock_create_tags, rb_mock_delete_placement_group, rb_mock_delete_tags,
-    rb_mock_describe_tags, rb_mock_describe_addresses, rb_mock_describe_availability_zones, rb_mock_describe_images,
+    rb_mock_describe_tags, rb_mock_describe_addresses, rb_mock_describe_availability_zones,
+    rb_mock_describe_capacity_reservations, rb_mock_describe_images,
     rb_mock_describe_instance_attribute, rb_mock_describe_instance_credit_specifications,
     rb_mock_describe_instance_status, rb_mock_describe_instance_type_offerings, rb_mock_describe_instance_types,
     rb_mock_describe_placement_groups, rb_mock_describe_regions, rb_mock_describe_security_groups,

@@ -137,6 +137,20 @@ static void write_volume(struct rb_buf *out, const struct rb_cloud_instance *i)
                         RB_MOCK_ROOT_DEVICE, id, whole_second(i->requested_us));
 }
 
+static void write_reserved(struct rb_mock_call *call, const struct rb_cloud_instance *i)
+{
+    const struct rb_cloud_reserved *r = i->reserved;
+    if (r && r->is_block)
+        rb_mock_xml_put(call->out, "instanceLifecycle:capacity-block");
+    if (r && call->now_us < i->paid_until_us)
+        rb_mock_xml_put(call->out, "capacityReservationId:%s", r->id);
+    if (r && i->names_reserved)
+        rb_mock_xml_put(call->out,
+                        "capacityReservationSpecification{capacityReservationTarget{capacityReservationId:%s}}", r->id);
+    else if (i->offer->market == RB_MARKET_ON_DEMAND)
+        rb_mock_xml_put(call->out, "capacityReservationSpecification{capacityReservationPreference:open}");
+}
+
 // A spot instance has come by a request of its own, even where RunInstances asked. launchTime is in whole seconds, as
 // EC2 gives it: when billing began, or the request where the instance does not run yet or never did. So launchTime does
 // not prove that something is to be paid. Metadata options are shown as they were requested; a node's metadata service
@@ -163,6 +177,7 @@ void rb_mock_write_instance(struct rb_mock_call *call, const struct rb_cloud_ins
     rb_mock_xml_put(out, "virtualizationType:hvm clientToken:%s", i->token);
     if (i->offer->market == RB_MARKET_SPOT)
         rb_mock_xml_put(out, "spotInstanceRequestId:'sir-%s' instanceLifecycle:spot", i->id + strlen(i->id) - 8);
+    write_reserved(call, i);
     write_tags(call, i);
     rb_mock_xml_put(out, "hypervisor:xen");
     rb_mock_write_groups(call, i);

@@ -89,6 +89,18 @@ static bool refuse_launch(struct rb_mock_call *call, const struct rb_cloud_launc
                               "The instances of placement group %.100s are not in %.40s, and a cluster does not span "
                               "zones",
                               l->group, zone);
+    case RB_CLOUD_NO_SUCH_RESERVED:
+        return rb_mock_refuse(call, 400, "InvalidCapacityReservationId.NotFound",
+                              "The capacity reservation ID '%.40s' does not exist", l->reserved);
+    case RB_CLOUD_RESERVED_DIFFERS:
+        return rb_mock_refuse(call, 400, "InvalidParameterValue",
+                              "The attributes of the instance (%.60s in %.40s, as %s) do not match those of capacity "
+                              "reservation %.40s",
+                              type, zone, l->of_block ? "capacity-block" : "on-demand", l->reserved);
+    case RB_CLOUD_RESERVED_FULL:
+        return rb_mock_refuse(call, 400, "ReservationCapacityExceeded",
+                              "The requested reservation does not have sufficient compatible and available capacity "
+                              "for this request.");
     case RB_CLOUD_GROUP_EXISTS:
     case RB_CLOUD_GROUP_IN_USE:
     case RB_CLOUD_NO_SUCH_INSTANCE:

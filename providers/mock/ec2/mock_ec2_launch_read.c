@@ -78,16 +78,33 @@ static bool read_counts(struct rb_mock_call *call, struct rb_cloud_launch *l)
 
 static bool read_market(struct rb_mock_call *call, struct rb_cloud_launch *l)
 {
-    static const char *const markets[] = {"spot", NULL}, *const once[] = {"one-time", NULL},
+    static const char *const markets[] = {"spot", "capacity-block", NULL}, *const once[] = {"one-time", NULL},
                              *const ends[] = {"terminate", NULL};
     const char *market;
     if (!one_of(call, "InstanceMarketOptions.MarketType", markets, &market))
         return false;
-    l->market = market ? RB_MARKET_SPOT : RB_MARKET_ON_DEMAND;
+    l->market = market && strcmp(market, "spot") == 0 ? RB_MARKET_SPOT : RB_MARKET_ON_DEMAND;
+    l->of_block = market && strcmp(market, "capacity-block") == 0;
     if (!market && rb_form_has_prefix(call->form, "InstanceMarketOptions."))
         return missing(call, "InstanceMarketOptions.MarketType");
     return one_of(call, "InstanceMarketOptions.SpotOptions.SpotInstanceType", once, NULL) &&
            one_of(call, "InstanceMarketOptions.SpotOptions.InstanceInterruptionBehavior", ends, NULL);
+}
+
+static bool read_reservation(struct rb_mock_call *call, struct rb_cloud_launch *l)
+{
+    static const char *const preferences[] = {"open", NULL};
+    l->reserved = rb_form_get(call->form, "CapacityReservationSpecification.CapacityReservationTarget.CapacityReservationId");
+    if (!one_of(call, "CapacityReservationSpecification.CapacityReservationPreference", preferences, NULL))
+        return false;
+    if (l->reserved && !rb_mock_well_formed_id(l->reserved, "cr-"))
+        return rb_mock_refuse(call, 400, "InvalidCapacityReservationId.Malformed", "Invalid id: \"%.60s\"", l->reserved);
+    if (l->reserved && l->market == RB_MARKET_SPOT)
+        return rb_mock_refuse(call, 400, "InvalidParameterCombination",
+                              "Spot instances do not run in capacity reservations");
+    if (l->of_block && !l->reserved)
+        return missing(call, "CapacityReservationSpecification.CapacityReservationTarget.CapacityReservationId");
+    return true;
 }
 
 static bool check_max_price(struct rb_mock_call *call, const struct rb_cloud_launch *l)
@@ -362,7 +379,7 @@ bool rb_mock_read_launch(struct rb_mock_call *call, struct rb_cloud_launch *l)
     if (!l->instance_type) // EC2 would take m1.small, which no client means
         return missing(call, "InstanceType");
     return read_token(call, l) && read_image(call, l) && read_counts(call, l) && read_market(call, l) &&
-           read_place(call, l) && check_max_price(call, l) && read_disk(call, l) && read_user_data(call, l) &&
+           read_reservation(call, l) && read_place(call, l) && check_max_price(call, l) && read_disk(call, l) && read_user_data(call, l) &&
            read_tags(call, l) && read_behaviour(call, l) && read_traits(call, &l->traits) &&
            rb_mock_call_is_dry_run(call, &l->dry_run);
 }

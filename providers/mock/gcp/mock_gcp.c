@@ -29,6 +29,7 @@ static const struct route {
     {"GET", GLOBAL "/aggregated/instances", "instances.aggregatedList", rb_gcp_aggregated, &rb_gcp_instances},
     {"GET", GLOBAL "/aggregated/machineTypes", "machineTypes.aggregatedList", rb_gcp_aggregated, &rb_gcp_machine_types},
     {"GET", GLOBAL "/aggregated/operations", "globalOperations.aggregatedList", rb_gcp_aggregated, &rb_gcp_operations},
+    {"GET", GLOBAL "/aggregated/reservations", "reservations.aggregatedList", rb_gcp_aggregated, &rb_gcp_reservations},
     {"GET", GLOBAL "/global/images", "images.list", rb_gcp_list, &rb_gcp_images},
     {"GET", GLOBAL "/global/images/{name}", "images.get", rb_gcp_image_get},
     {"GET", GLOBAL "/global/images/family/{name}", "images.getFromFamily", rb_gcp_image_get},
@@ -56,6 +57,8 @@ static const struct route {
     {"GET", ZONE "/machineTypes/{name}", "machineTypes.get", rb_gcp_get, &rb_gcp_machine_types},
     {"GET", ZONE "/operations", "zoneOperations.list", rb_gcp_list, &rb_gcp_operations},
     {"GET", ZONE "/operations/{name}", "zoneOperations.get", rb_gcp_operation_get},
+    {"GET", ZONE "/reservations", "reservations.list", rb_gcp_list, &rb_gcp_reservations},
+    {"GET", ZONE "/reservations/{name}", "reservations.get", rb_gcp_get, &rb_gcp_reservations},
     // "Best effort": Google answers within two minutes, and may answer at once with an operation that is not done. So
     // does this: it shows the bug of a client that takes the answer for the end, or repeats the request without a
     // pause.

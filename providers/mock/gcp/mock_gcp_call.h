@@ -56,7 +56,7 @@ struct rb_gcp_collection {
     void (*write)(struct rb_mock_gcp_call *call, const char *zone, const void *item);
 };
 extern const struct rb_gcp_collection rb_gcp_regions, rb_gcp_zones, rb_gcp_images, rb_gcp_disks, rb_gcp_instances,
-    rb_gcp_machine_types, rb_gcp_accelerator_types, rb_gcp_operations;
+    rb_gcp_machine_types, rb_gcp_accelerator_types, rb_gcp_operations, rb_gcp_reservations;
 
 // --- permissions: all are granted but those the cloud file denies ---
 

@@ -57,7 +57,7 @@ struct body {
     const char *image, *disk_type, *type, *on_maintenance, *accelerator_type;
     int64_t accelerators;
     const struct rb_node *disk, *access, *accelerator, *scheduling; // NULL: not said
-    const struct rb_node *labels, *disk_labels, *metadata, *scopes, *tags;
+    const struct rb_node *labels, *disk_labels, *metadata, *scopes, *tags, *affinity, *reservations;
 };
 
 #define AT(field)     offsetof(struct body, field)
@@ -114,6 +114,13 @@ static const struct rb_member scheduling[] = {
     {"maxRunDuration", RB_MEMBER_MAP, IGNORED, .members = max_run},
     {0},
 };
+static const struct rb_member affinity[] = {
+    {"consumeReservationType", RB_MEMBER_WORD, OF(consumes),
+     .choices = {"ANY_RESERVATION", "NO_RESERVATION", "SPECIFIC_RESERVATION"}},
+    {"key", RB_MEMBER_WORD, IGNORED, .choices = {"compute.googleapis.com/reservation-name"}},
+    {"values", RB_MEMBER_NODE, AT(reservations)},
+    {0},
+};
 static const struct rb_member accelerator[] = {
     {"acceleratorType", RB_MEMBER_TEXT, AT(accelerator_type), .needed = true},
     {"acceleratorCount", RB_MEMBER_INT, AT(accelerators), .min = 1, .max = 16, .is_text_too = true},
@@ -142,6 +149,7 @@ static const struct rb_member properties[] = {
     {"networkInterfaces", RB_MEMBER_ONLY, IGNORED, .needed = true, .members = network,
      .refusal = "expected one network interface"},
     {"scheduling", RB_MEMBER_MAP, AT(scheduling), .members = scheduling},
+    {"reservationAffinity", RB_MEMBER_MAP, AT(affinity), .members = affinity},
     {"guestAccelerators", RB_MEMBER_ONLY, AT(accelerator), .members = accelerator,
      .refusal = "expected one type of accelerators"},
     {"labels", RB_MEMBER_NODE, AT(labels)},
@@ -211,6 +219,18 @@ static bool read_text_list(struct rb_mock_gcp_call *call, const struct rb_node *
     return true;
 }
 
+static bool read_affinity(struct rb_mock_gcp_call *call, struct body *b)
+{
+    struct rb_mock_gcp_instance *i = &b->i;
+    if (!read_text_list(call, b->reservations, &i->reservations, &i->n_reservations))
+        return false;
+    const bool is_specific = i->consumes && strcmp(i->consumes, "SPECIFIC_RESERVATION") == 0;
+    if (is_specific != (i->n_reservations == 1))
+        return rb_gcp_refuse_field(call, b->affinity, "SPECIFIC_RESERVATION names one reservation, and nothing else does");
+    return !is_specific || strcmp(i->provisioning_model, "SPOT") != 0 ||
+           rb_gcp_refuse_field(call, b->affinity, "spot instances do not consume reservations");
+}
+
 static bool check_instance_name(struct rb_mock_gcp_call *call, const char *field, const char *name)
 {
     return is_name(name) ||
@@ -244,6 +264,7 @@ static bool read_properties(struct rb_mock_gcp_call *call, const struct rb_node 
                                             "acceleratorTypes", call->zone, &b.i.accelerator_type)) ||
         !rb_gcp_read_labels(call, b.labels, &b.i.labels, &b.i.n_labels) ||
         !rb_gcp_read_metadata(call, b.metadata, &b.i, l) || !read_text_list(call, b.scopes, &scopes, &n_scopes) ||
+        !read_affinity(call, &b) ||
         !read_text_list(call, b.tags, &b.i.network_tags, &b.i.n_network_tags))
         return false;
     *out = b.i;

@@ -23,8 +23,12 @@ static void copy_lists(struct rb_arena *a, struct rb_mock_gcp_instance *i)
         metadata[k] = (struct rb_mock_gcp_pair){copy(a, i->metadata[k].key), copy(a, i->metadata[k].value)};
     for (int k = 0; k < i->n_labels; k++)
         labels[k] = (struct rb_cloud_tag){copy(a, i->labels[k].key), copy(a, i->labels[k].value)};
+    const char **reservations = rb_arena_array(a, (size_t)i->n_reservations + 1, sizeof *reservations);
     for (int k = 0; k < i->n_network_tags; k++)
         tags[k] = copy(a, i->network_tags[k]);
+    for (int k = 0; k < i->n_reservations; k++)
+        reservations[k] = copy(a, i->reservations[k]);
+    i->reservations = reservations;
     i->metadata = metadata;
     i->labels = labels;
     i->network_tags = tags;
@@ -50,6 +54,7 @@ static const struct rb_mock_gcp_instance *keep(struct rb_mock_gcp *gcp, const st
     kept->network = copy(a, i->network);
     kept->subnetwork = copy(a, i->subnetwork);
     kept->accelerator_type = copy(a, i->accelerator_type);
+    kept->consumes = copy(a, i->consumes);
     kept->service_account = copy(a, i->service_account);
     copy_lists(a, kept);
     return kept;
@@ -116,6 +121,14 @@ static bool refuse_launch(struct rb_mock_gcp_call *call, const struct rb_cloud_l
                              l->region);
     case RB_CLOUD_NO_ADDRESS:
         return rb_gcp_refuse(call, 400, "invalid", "This cloud has given out all its addresses; start another rbmock");
+    case RB_CLOUD_NO_SUCH_RESERVED:
+        return rb_gcp_refuse(call, 400, "invalid", "Specified reservations [%.100s] do not exist.", l->reserved);
+    case RB_CLOUD_RESERVED_DIFFERS:
+        return rb_gcp_refuse(call, 400, "invalid", "No available resources in specified reservations: [%.100s] is of another "
+                                                   "machine type or zone.", l->reserved);
+    case RB_CLOUD_RESERVED_FULL:
+        return rb_gcp_refuse(call, 400, "invalid",
+                             "Specified reservation [%.100s] does not have available resources for the request.", l->reserved);
     default: // places, types and markets were checked, and there are no tokens
         return rb_gcp_refuse(call, 500, "internalError", "Internal error");
     }
@@ -128,6 +141,8 @@ static void fill_launch(const struct rb_mock_gcp_instance *i, struct rb_cloud_la
     l->disk_gb = i->disk_gb;
     l->stop_when_taken = !i->termination_action || strcmp(i->termination_action, "STOP") == 0;
     l->max_run_us = i->max_run_s * RB_US_PER_S;
+    if (i->n_reservations > 0) // by its name, or projects/P/reservations/NAME
+        l->reserved = strrchr(i->reservations[0], '/') ? strrchr(i->reservations[0], '/') + 1 : i->reservations[0];
     l->tags = i->labels;
     l->n_tags = i->n_labels;
 }

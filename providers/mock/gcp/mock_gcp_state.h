@@ -27,6 +27,9 @@ struct rb_mock_gcp_instance {
     const char *termination_action; // NULL: none
     bool automatic_restart, terminate_on_maintenance;
     int64_t max_run_s;              // 0: none
+    const char *consumes;           // consumeReservationType; NULL: not said
+    const char *const *reservations; // of SPECIFIC_RESERVATION
+    int n_reservations;
     const char *accelerator_type;   // NULL: none besides the machine type's own
     int accelerators;
     const struct rb_mock_gcp_pair *metadata;

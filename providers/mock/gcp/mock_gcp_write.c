@@ -92,6 +92,14 @@ static void write_scheduling(struct rb_mock_gcp_call *call, const struct rb_mock
     rb_json_put(j, "}");
 }
 
+static void write_affinity(struct rb_mock_gcp_call *call, const struct rb_mock_gcp_instance *i)
+{
+    rb_json_put(&call->json, "reservationAffinity: {consumeReservationType: %s", i->consumes ? i->consumes : "ANY_RESERVATION");
+    if (i->n_reservations > 0)
+        rb_json_put(&call->json, "key: 'compute.googleapis.com/reservation-name', values: [%s]", i->reservations[0]);
+    rb_json_put(&call->json, "}");
+}
+
 static void write_accelerators(struct rb_mock_gcp_call *call, const struct rb_mock_gcp_instance *i)
 {
     const struct rb_cloud_instance *m = rb_gcp_machine(call->gcp, i);
@@ -154,6 +162,7 @@ void rb_gcp_write_instance(struct rb_mock_gcp_call *call, const struct rb_mock_g
     if (i->service_account)
         rb_json_put(j, "serviceAccounts: [{email: %s}]", i->service_account);
     write_scheduling(call, i);
+    write_affinity(call, i);
     write_labels(call, i);
     write_accelerators(call, i);
     rb_json_put(j, "startRestricted: false, deletionProtection: false, fingerprint: %s, selfLink: %s}", fingerprint,

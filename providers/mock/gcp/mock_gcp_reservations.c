@@ -1,0 +1,48 @@
+// reservations: list, aggregatedList and get. None can be made here: the cloud file says what there is.
+#include "providers/mock/gcp/mock_gcp_call.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static const struct rb_cloud_reserved_list *all_of(struct rb_mock_gcp_call *call)
+{
+    return &rb_cloud_config_of(call->cloud)->reserved;
+}
+
+static int count_reserved(struct rb_mock_gcp_call *call)
+{
+    return all_of(call)->n;
+}
+
+// Compute Engine deletes a reservation at its end.
+static const void *reserved_at(struct rb_mock_gcp_call *call, const char *zone, int k)
+{
+    const struct rb_cloud_reserved *r = &all_of(call)->items[k];
+    const int64_t age_us = call->now_us - rb_cloud_config_of(call->cloud)->epoch_us;
+    return strcmp(r->zone, zone) == 0 && age_us >= r->start_us && age_us < r->end_us ? r : NULL;
+}
+
+static void write_reserved(struct rb_mock_gcp_call *call, const char *zone, const void *item)
+{
+    const struct rb_cloud_reserved *r = item;
+    const int64_t epoch_us = rb_cloud_config_of(call->cloud)->epoch_us;
+    rb_gcp_begin_resource(call, "reservation", r->id);
+    rb_json_put(&call->json,
+                "zone: %s, status: 'READY', creationTimestamp: %s, specificReservationRequired: %i,"
+                "specificReservation: {count: '%d', inUseCount: '%d', instanceProperties: {machineType: %s}}",
+                rb_gcp_link(call, "/zones/%s", zone), rb_gcp_instant(call, epoch_us + r->start_us), !r->is_open, r->count,
+                r->count - rb_cloud_reserved_room(call->cloud, r, call->now_us), r->instance_type);
+    rb_json_put(&call->json, "selfLink: %s}", rb_gcp_link(call, "/zones/%s/reservations/%s", zone, r->id));
+}
+
+static const char *const fields[] = {"name", "status", NULL};
+
+static const char *field_of(const void *item, const char *field, const void *context)
+{
+    const struct rb_cloud_reserved *r = item;
+    (void)context;
+    return strcmp(field, "name") == 0 ? r->id : "READY";
+}
+
+const struct rb_gcp_collection rb_gcp_reservations = {"reservations", "reservation", fields, field_of, count_reserved,
+                                                      reserved_at, write_reserved};
