@@ -99,7 +99,7 @@ static bool collect(const struct rb_args *args, struct rb_err *err)
         (!dry && !end_them(&gc, args, err)))
         return false;
     rb_gc_end_groups(&gc, dry);
-    if (!dry && !rb_gc_leave_control_dirs(&gc, err))
+    if (!dry && !rb_gc_leave_nothing_here(&gc, err))
         return false;
     return rb_gc_show(&gc, rb_args_flag(args, "json"), args->out_code, err);
 }

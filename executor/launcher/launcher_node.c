@@ -3,7 +3,9 @@
 
 #include "base/errors/full.h"
 #include "executor/launcher/bundle.h"
+#include "executor/transport/container.h"
 #include "executor/transport/ssh_trouble.h"
+#include "profiles/job/job_image.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,30 +21,31 @@ void rb_launcher_free_node(struct rb_launcher_node *node)
     rb_process_abandon(node->process);
     rb_process_abandon(node->beating);
     rb_buf_finish(&node->beat_text);
+    rb_buf_finish(&node->pull_text);
     node->l->config.loop->timer_cancel(node->l->config.loop->ctx, node->timer);
     for (size_t i = 0; i < sizeof node->names / sizeof *node->names; i++)
         free(node->names[i]);
     free(node);
 }
 
-static void report_prepared(struct rb_launcher_node *node, const struct rb_err *err)
+void rb_launcher_report_prepared(struct rb_launcher_node *node, const struct rb_err *err)
 {
     node->prepared = err == NULL;
     const struct rb_launcher_events *events = &node->l->config.events;
     events->prepared(events->ctx, node->spec.node, err);
 }
 
-static void report_waiting(const struct rb_launcher_node *node, const char *why)
+void rb_launcher_report_waiting(const struct rb_launcher_node *node, const char *why)
 {
     const struct rb_launcher_events *events = &node->l->config.events;
     events->waiting(events->ctx, node->spec.node, why);
 }
 
-static void retry_later(struct rb_launcher_node *node, const char *said)
+void rb_launcher_retry_connect(struct rb_launcher_node *node, const char *said)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf why = RB_BUF_INIT;
     rb_ssh_trouble_text(said, &why);
-    report_waiting(node, rb_buf_str(&why));
+    rb_launcher_report_waiting(node, rb_buf_str(&why));
     const struct rb_loop *loop = node->l->config.loop;
     // A booting node refuses at once: retry soon, so that its first second is not wasted.
     int64_t delay = node->tries < 40 ? 150000 : 1000000;
@@ -59,14 +62,14 @@ static void on_set_up(void *arg, int code, const char *stderr_tail)
     if (code == 255 && rb_launcher_held_up(node, code, stderr_tail, -1, &node->timer, set_up, node))
         return;
     if (code == 0) {
-        report_prepared(node, NULL);
+        rb_launcher_report_prepared(node, NULL);
     } else if (code == 255) {
-        retry_later(node, stderr_tail);
+        rb_launcher_retry_connect(node, stderr_tail);
     } else {
         struct rb_err err = {0};
         rb_err_set(&err, RB_E_NODE_SETUP, "set-up on node %d failed with exit code %d: %s", node->spec.node, code,
                    stderr_tail);
-        report_prepared(node, &err);
+        rb_launcher_report_prepared(node, &err);
     }
 }
 
@@ -76,12 +79,12 @@ static void set_up(void *arg)
     struct rb_launcher_impl *l = node->l;
     node->timer = 0;
     if (!l->config.job->setup) {
-        report_prepared(node, NULL);
+        rb_launcher_report_prepared(node, NULL);
         return;
     }
-    report_waiting(node, "it is reached, and the job's `setup` command has not ended");
+    rb_launcher_report_waiting(node, "it is reached, and the job's `setup` command has not ended");
     struct rb_buf command RB_AUTO(rb_buf_finish) = RB_BUF_INIT, input RB_AUTO(rb_buf_finish) = RB_BUF_INIT;
-    rb_launcher_node_command(l, &command, (const char *[]){"setup", NULL});
+    rb_launcher_node_command(node, &command, (const char *[]){"setup", NULL});
     rb_launcher_env_text(l->config.job->envs, l->config.job->n_envs, &input);
     rb_buf_puts(&input, "rb_command=");
     rb_buf_shell_quote(&input, l->config.job->setup);
@@ -94,7 +97,7 @@ static void set_up(void *arg)
     struct rb_err err = {0};
     if (!rb_launcher_remote(l, node, command.data, &o, &node->process, &err) &&
         !rb_launcher_hold_up(l, &err, -1, &node->timer, set_up, node))
-        report_prepared(node, &err);
+        rb_launcher_report_prepared(node, &err);
 }
 
 static void report_refused(struct rb_launcher_node *node, const char *said)
@@ -104,7 +107,7 @@ static void report_refused(struct rb_launcher_node *node, const char *said)
     rb_ssh_trouble_text(said, &why);
     rb_err_set(&err, RB_E_SSH_DENIED, "node %d (%s), ssh to %s@%s port %d: %s", node->spec.node, node->spec.instance_id,
                node->spec.user, node->spec.address, node->spec.port, rb_buf_str(&why));
-    report_prepared(node, &err);
+    rb_launcher_report_prepared(node, &err);
 }
 
 static void on_connected(void *arg, int code, const char *stderr_tail)
@@ -114,17 +117,17 @@ static void on_connected(void *arg, int code, const char *stderr_tail)
     if (rb_launcher_held_up(node, code, stderr_tail, -1, &node->timer, connect_node, node))
         return;
     if (code == 0) {
-        set_up(node);
+        rb_launcher_make_container(node, set_up);
     } else if (code == 255) { // ssh itself: not up yet, or gone; the controller knows when to give up
         if (rb_ssh_trouble_passes(stderr_tail))
-            retry_later(node, stderr_tail);
+            rb_launcher_retry_connect(node, stderr_tail);
         else
             report_refused(node, stderr_tail);
     } else {
         struct rb_err err = {0};
         rb_err_set(&err, RB_E_NODE_SETUP, "node %d (%s) could not be prepared (exit code %d): %s", node->spec.node,
                    node->spec.instance_id, code, stderr_tail);
-        report_prepared(node, &err);
+        rb_launcher_report_prepared(node, &err);
     }
 }
 
@@ -206,7 +209,7 @@ static void connect_node(void *arg)
     node->timer = 0;
     if (!(make_ready(node, &err) && ask_to_prepare(node, &err)) &&
         !rb_launcher_hold_up(node->l, &err, -1, &node->timer, connect_node, node))
-        report_prepared(node, &err);
+        rb_launcher_report_prepared(node, &err);
 }
 
 static char *copy_or_empty(const char *text)
@@ -233,6 +236,7 @@ void rb_launcher_prepare(struct rb_launcher *base, const struct rb_launch_node *
     node->spec.address = node->names[1] = copy_or_empty(spec.address);
     node->spec.user = node->names[2] = copy_or_empty(spec.user);
     node->spec.host_key = node->names[3] = copy_or_empty(spec.host_key);
+    node->image = rb_image_for(l->config.containers, l->config.n_containers, node->spec.infra);
     node->next = l->nodes;
     l->nodes = node;
     node->timer = loop->timer_start(loop->ctx, 0, connect_node, node);
@@ -246,6 +250,8 @@ void rb_launcher_forget(struct rb_launcher *base, int number)
         if (node->spec.node != number)
             continue;
         rb_launcher_drop_tasks_on(l, node);
+        if (node->image && node->spec.transport->is_users_shell && !l->destroyed) // this machine goes on without us
+            rb_container_drop_here(l->config.run_dir, l->config.run_id);
         if (node->spec.transport->leave) {
             struct rb_arena arena = {0};
             struct rb_process_options o = rb_process_defaults();
