@@ -230,7 +230,8 @@ static void leave_nothing_here(void *ctx, const char *run_id, const char *dir)
     if (rb_run_is_carried_out(gc->root, run_id))
         return;
     rb_ssh_leave_control_dir(dir);
-    rb_container_drop_here(dir, run_id);
+    if (rb_container_drop_here(dir, run_id) > 0)
+        rb_info("run %s: its container on this machine was ended", run_id);
 }
 
 bool rb_gc_leave_nothing_here(struct rb_gc *gc, struct rb_err *err)

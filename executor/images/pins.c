@@ -64,7 +64,7 @@ static bool is_of_store(const char *image)
 static void pin_from_store(struct pins *p, struct rb_key_value *row)
 {
     struct rb_err err = {0};
-    const char *id;
+    const char *id = NULL;
     if (!rb_infra_within(row->key, "local"))
         rb_err_set(&err, RB_E_IMAGE_NAME,
                    "%s is in this machine's own store, where nodes elsewhere cannot fetch it: push it to a registry, "

@@ -26,7 +26,7 @@ void rb_container_enter(const char *run_id, const char *remote, struct rb_buf *o
     rb_buf_shell_quote(out, remote);
 }
 
-static void drop(const char *home, const char *run_id)
+static bool drop(const char *home, const char *run_id)
 {
     RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     const char *script = rb_arena_strndup(&arena, (const char *)rb_container_script, rb_container_script_len);
@@ -34,15 +34,18 @@ static void drop(const char *home, const char *run_id)
                                 rb_arena_printf(&arena, "%s/rb/%s", home, run_id), NULL};
     const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     pid_t pid;
+    int status = -1;
     if (null >= 0 && rb_child_start(argv, rb_child_command_env(NULL, 0, &arena), (const int[]){null, null, 2}, &pid) == 0)
-        waitpid(pid, NULL, 0);
+        waitpid(pid, &status, 0);
     if (null >= 0)
         close(null);
+    return status == 0;
 }
 
-void rb_container_drop_here(const char *run_dir, const char *run_id)
+int rb_container_drop_here(const char *run_dir, const char *run_id)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
+    int n = 0;
     rb_buf_printf(&path, "%s/local", run_dir);
     DIR *homes = opendir(rb_buf_str(&path));
     for (const struct dirent *e; homes && (e = readdir(homes));) {
@@ -52,8 +55,9 @@ void rb_container_drop_here(const char *run_dir, const char *run_id)
             continue;
         rb_buf_clear(&path);
         rb_buf_printf(&path, "%s/local/%s", run_dir, e->d_name);
-        drop(rb_buf_str(&path), run_id);
+        n += drop(rb_buf_str(&path), run_id);
     }
     if (homes)
         closedir(homes);
+    return n;
 }

@@ -23,7 +23,7 @@ void rb_container_ready(const struct rb_container *c, struct rb_buf *out);
 // The same command line, in the container.
 void rb_container_enter(const char *run_id, const char *remote, struct rb_buf *out);
 // Ends the containers of a run on this machine, with everything that runs in them, and waits for that. Clouds' machines take
-// theirs with them.
-void rb_container_drop_here(const char *run_dir, const char *run_id);
+// theirs with them. How many there were.
+int rb_container_drop_here(const char *run_dir, const char *run_id);
 
 #endif

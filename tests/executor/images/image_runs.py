@@ -1,0 +1,284 @@
+#!/usr/bin/env python3
+"""Jobs with `image:` under a real podman, with an image made here and a registry that gives it out: on this machine and on
+nodes of a mock cloud. Skipped where podman is missing, or may start no container.
+Usage: image_runs.py --bin BUILD_DIR [TEST]..."""
+import argparse
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, "..", "..", "cli")]
+from mock_cloud import MockCloud  # noqa: E402
+from real_run import RealRun, profile  # noqa: E402
+from registry import Image, Registry, digest  # noqa: E402
+
+BIN = None
+SKIPPED = 77
+
+# A store of its own for every home, so for every node; nothing of this machine's podman is touched.
+PODMAN = """#!/bin/sh
+export CONTAINERS_CONF=%s
+exec %s --root "$HOME/.podman/root" --runroot "$HOME/.podman/run" --tmpdir "$HOME/.podman/tmp" "$@"
+"""
+CONF = """[containers]
+default_ulimits = ["nofile=1024:4096", "nproc=2048:2048"]
+[engine]
+runtime = "runc"
+lock_type = "file"
+"""
+
+JOB = """name: boxed
+metric: {name: loss, goal: minimize}
+parameters: {lr: {min: 0.1, max: 0.9}}
+scheduler: {type: sha, num_trials: 4, min_resource: 1, max_resource: 2, eta: 2, unit: epoch}
+trial: {timeout: 60s}
+profile: fast
+image: %s
+envs: {SAID: "it's here"}
+setup: echo "$SAID" >"$HOME/set-up"
+resources: {infra: [%s]}
+run: sh train.sh
+"""
+
+# What a trial finds inside, and what it leaves. EPOCH_S: how long an epoch takes.
+TRAIN = """set -eu
+epoch=0
+[ -z "$RB_RESUME_FROM" ] || epoch=$(cat "$RB_RESUME_FROM/epoch")
+[ "$epoch" -eq "$RB_RESOURCE_START" ]
+[ "$RB_TEST_INSIDE" = yes ] && [ -e /mark ] && [ ! -e /etc/passwd- ]
+[ "$(cat "$HOME/set-up")" = "$SAID" ]
+echo "uid $(id -u) in $(cat /mark), home $HOME, work $PWD"
+setsid sleep 300 &
+while [ "$epoch" -lt "$RB_RESOURCE_END" ]; do
+    epoch=$((epoch + 1))
+    sleep "${EPOCH_S:-0.3}"
+    echo "epoch=$epoch loss=$RB_PARAM_LR"
+done
+echo "$epoch" >"$RB_CHECKPOINT_DIR/epoch"
+"""
+
+
+def reports(done):
+    return [d for d in map(json.loads, done.stdout.splitlines()) if d.get("format") == "rb-report/1"][-1]
+
+
+class Machine(RealRun):
+    """A folder with a podman of its own before the others in PATH."""
+
+    def __init__(self, folder, **env):
+        super().__init__(BIN, folder, LC_ALL="C.UTF-8", PATH=folder + "/bin:/usr/bin:/bin:/usr/sbin:/sbin", RB_LOCAL_SLOTS="2", **env)
+        self.write("containers.conf", CONF)
+        os.chmod(self.write("bin/podman", PODMAN % (folder + "/containers.conf", shutil.which("podman"))), 0o755)
+        self.write("train.sh", TRAIN)
+        self.write("profile.yaml", profile("fast", 0.3).replace(
+            "noise:", "  - {accelerator: CPU, base_s: 0.3, layouts: [{gpus: 1, nodes: 1, speedup: 1.0}]}\nnoise:", 1))
+
+    def podman(self, *words, home=None, check=True):
+        done = subprocess.run([self.folder + "/bin/podman", *words], env=dict(self.env, HOME=home or self.folder), text=True,
+                              capture_output=True, check=False)
+        assert done.returncode == 0 or not check, done.stderr
+        return done.stdout
+
+    def containers(self):
+        return self.podman("ps", "--all", "--format", "{{.Names}}").split()
+
+    def plan(self, image, infra="local", edit=(), prices=None):
+        text = JOB % (image, infra)
+        for old, new in edit:
+            assert old in text, old
+            text = text.replace(old, new)
+        self.write("job.yaml", text)
+        self.say("rbplan", "job.yaml", "--profile-file", "profile.yaml", "-o", "plan.json", *(["--prices", prices] if prices else []))
+
+    def first_run(self):
+        root = os.path.join(self.folder, ".local/state/rubberband")
+        return os.path.join(root, sorted(os.listdir(root))[0])
+
+    def killed(self, after):
+        """A run that dies when `after` is true of its folder."""
+        with subprocess.Popen([os.path.join(BIN, "rbrun"), "plan.json", "--yes"], cwd=self.folder, env=self.env,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as run:
+            until = time.monotonic() + 60
+            while not after():
+                assert run.poll() is None, run.stderr.read().decode()
+                assert time.monotonic() < until
+                time.sleep(0.1)
+            run.send_signal(signal.SIGKILL)
+
+
+class Boxed(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.image = Image()
+
+    def setUp(self):
+        folder = tempfile.mkdtemp(prefix="rb-image-")
+        self.here = Machine(folder)
+        self.addCleanup(self.clean_up, folder)
+
+    def clean_up(self, folder):
+        self.here.podman("rm", "--all", "--force", check=False)
+        self.here.podman("rmi", "--all", "--force", check=False)
+        subprocess.run(["umount", "-R", folder + "/.podman/root/overlay"], stderr=subprocess.DEVNULL, check=False)
+        shutil.rmtree(folder)
+
+    def registry(self, **options):
+        registry = Registry({"team/train": {"1.2": self.image}}, **options)
+        self.addCleanup(registry.__exit__)
+        return registry.__enter__()
+
+    def logs(self):
+        folder = os.path.join(self.here.first_run(), "logs")
+        for name in sorted(os.listdir(folder)):
+            with open(os.path.join(folder, name), encoding="utf-8") as f:
+                yield f.read()
+
+    def pinned(self, infra="local"):
+        with open(os.path.join(self.here.first_run(), "plan.json"), encoding="utf-8") as f:
+            return json.load(f)["containers"][infra]
+
+    def test_a_private_image_by_its_digest(self):
+        registry = self.registry(user="ann:s3cret-w0rd")
+        self.here.env.update(REGISTRY_USER="ann", REGISTRY_PASSWORD="s3cret-w0rd")
+        self.here.plan(registry.name + "/team/train:1.2", edit=[
+            ("envs:", "image_credentials: {user: REGISTRY_USER, password: REGISTRY_PASSWORD}\nenvs:")])
+        done = self.here.say("rbrun", "plan.json", "--json")
+        report = reports(done)
+        self.assertEqual(report["outcome"], "complete")
+        self.assertEqual([f for f in report.get("faults", [])], [])
+        self.assertEqual(self.pinned(), "%s/team/train@%s" % (registry.name, digest(self.image.index)))
+        node = self.here.first_run() + "/local/node-0/rb/" + report["run"]
+        for log in self.logs():
+            self.assertIn("uid %d in made here, home %s, work %s/work" % (os.getuid(), node, node), log)
+        self.assertEqual(self.here.containers(), [])
+        self.assertEqual(os.listdir("/dev/shm").count("rb-login"), 0)
+        kept = subprocess.run(["grep", "-rlF", "s3cret-w0rd", self.here.folder], capture_output=True, text=True, check=False)
+        self.assertEqual(kept.stdout, "")
+        self.assertEqual([n for n in os.listdir("/dev/shm") if n.startswith("rb-login")], [])
+
+    def test_an_image_of_this_machine_by_its_id(self):
+        registry = self.registry()
+        self.here.podman("pull", "--quiet", "--tls-verify=false", registry.name + "/team/train:1.2")
+        self.here.podman("tag", registry.name + "/team/train:1.2", "localhost/mine:7")
+        self.here.plan("localhost/mine:7")
+        self.assertEqual(reports(self.here.say("rbrun", "plan.json", "--json"))["outcome"], "complete")
+        self.assertEqual(self.pinned(), self.image.id)
+        self.here.plan("localhost/none:7")
+        self.assertIn("podman on this machine has no localhost/none:7", self.here.say("rbrun", "plan.json", expect=3).stderr)
+
+    def is_training(self):
+        return any("rb.run-id" in self.here.podman("inspect", name) for name in self.here.containers()) and any(
+            "epoch=1" in log for log in self.logs())
+
+    def test_killed_and_resumed_or_cleared_away(self):
+        registry = self.registry()
+        self.here.plan(registry.name + "/team/train:1.2", edit=[("envs: {", "envs: {EPOCH_S: \"1\", ")])
+        self.here.killed(self.is_training)
+        self.assertEqual(len(self.here.containers()), 1)
+        report = reports(self.here.say("rbrun", "resume", "--json"))
+        self.assertEqual((report["outcome"], sum(t["restarts"] for t in report["trials"])), ("complete", 0))
+        self.assertEqual(self.here.containers(), [])
+        shutil.rmtree(self.here.first_run())
+        self.here.killed(self.is_training)
+        self.here.say("rbrun", "gc", "--dry-run")
+        self.assertEqual(len(self.here.containers()), 1)
+        self.assertIn("its container on this machine was ended", self.here.say("rbrun", "gc").stderr)
+        self.assertEqual(self.here.containers(), [])
+        report = reports(self.here.say("rbrun", "resume", "--json")) # trials begin again, in another container
+        self.assertEqual(report["outcome"], "complete")
+        self.assertEqual(self.here.containers(), [])
+
+    def test_a_container_that_is_lost_is_a_node_that_is_lost(self):
+        registry = self.registry()
+        self.here.plan(registry.name + "/team/train:1.2", edit=[("envs: {", "envs: {EPOCH_S: \"1\", ")])
+        with subprocess.Popen([os.path.join(BIN, "rbrun"), "plan.json", "--json"], cwd=self.here.folder, env=self.here.env,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+            until = time.monotonic() + 60
+            while not (os.path.exists(self.here.folder + "/.local/state/rubberband") and self.is_training()):
+                self.assertLess(time.monotonic(), until)
+                time.sleep(0.1)
+            self.here.podman("rm", "--force", *self.here.containers())
+            out, err = run.communicate(timeout=90)
+        report = [d for d in map(json.loads, out.splitlines()) if d.get("format") == "rb-report/1"][-1]
+        self.assertEqual(report["outcome"], "complete", err)
+        self.assertEqual(len(report["nodes"]), 2, err)
+        self.assertIn("is gone", err)
+        self.assertEqual(self.here.containers(), [])
+
+    def test_what_is_wrong_is_said_before_anything_starts(self):
+        cases = [(dict(), ":1.3", 3, "there is no such image"),
+                 (dict(user="ann:other"), ":1.2", 4, "it is shown to nobody without a login"),
+                 (dict(says_digest="md5:0123"), ":1.2", 1, "does not say its digest by sha256"),
+                 (dict(trouble=9), ":1.2", 1, "status 503; try again, or name the image by its digest")]
+        for options, tag, code, words in cases:
+            with self.subTest(words):
+                registry = self.registry(**options)
+                self.here.plan(registry.name + "/team/train" + tag)
+                self.assertIn(words, self.here.say("rbrun", "plan.json", expect=code).stderr)
+        registry = self.registry(user="ann:s3cret-w0rd", scheme="Basic")
+        self.here.env.update(REGISTRY_USER="ann")
+        self.here.plan(registry.name + "/team/train:1.2", edit=[("envs:", "image_credentials: {user: REGISTRY_USER, password: NONE}\nenvs:")])
+        self.assertIn("image_credentials: NONE is not set", self.here.say("rbrun", "plan.json", expect=2).stderr)
+        self.assertEqual(self.here.containers(), [])
+
+    def test_the_launcher_in_a_container(self):
+        """tests/launchers/test_launcher.c: output, words, files, checkpoints, giving way, kills, strays, in a container."""
+        registry = self.registry()
+        name = registry.name + "/team/train:1.2"
+        self.here.podman("pull", "--quiet", "--tls-verify=false", name)
+        done = subprocess.run([os.path.join(BIN, "tests/launchers/test_launcher")], env=dict(self.here.env, RB_TEST_IMAGE=name),
+                              capture_output=True, text=True, timeout=170, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(self.here.containers(), [])
+
+    def test_nodes_of_a_cloud(self):
+        """Each pulls by itself and logs in; they end with their containers."""
+        registry = self.registry(user="ann:s3cret-w0rd")
+        self.here.env.update(REGISTRY_USER="ann", REGISTRY_PASSWORD="s3cret-w0rd")
+        before = os.environ["PATH"]
+        os.environ["PATH"] = self.here.env["PATH"] # of the nodes
+        self.addCleanup(os.environ.__setitem__, "PATH", before)
+        with MockCloud(BIN, self.here.folder) as cloud:
+            self.here.on(cloud)
+            self.here.plan(registry.name + "/team/train:1.2", "mock/us-east-1", prices=cloud.prices, edit=[
+                ("resources: {", "resources: {instance_types: [two.gpus], "),
+                ("envs:", "image_credentials: {user: REGISTRY_USER, password: REGISTRY_PASSWORD}\nenvs:")])
+            report = reports(self.here.say("rbrun", "plan.json", "--json", "--yes"))
+            self.assertEqual(report["outcome"], "complete")
+            self.assertEqual(sum(t["restarts"] for t in report["trials"]), 0)
+            self.assertEqual({i["state"] for i in cloud.ledger()["instances"]}, {"terminated"})
+        self.assertEqual(self.pinned("mock/us-east-1"), "%s/team/train@%s" % (registry.name, digest(self.image.index)))
+        for log in self.logs():
+            self.assertIn(" in made here, home /", log)
+        left = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+        self.assertNotIn("rb-" + report["run"], left)
+
+
+def may_run():
+    """Why podman starts no container here; NULL: it does."""
+    if not shutil.which("podman") or not shutil.which("runc"):
+        return "podman and runc are not installed"
+    with tempfile.TemporaryDirectory(prefix="rb-image-probe-", ignore_cleanup_errors=True) as folder:
+        machine = Machine(folder)
+        done = subprocess.run([folder + "/bin/podman", "run", "--rm", "--network", "host", "--ipc", "host", "--rootfs", "/:O", "true"],
+                              env=machine.env, capture_output=True, text=True, check=False)
+        return None if done.returncode == 0 else "podman starts no container here: " + done.stderr.strip()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--bin", required=True)
+    args, rest = parser.parse_known_args()
+    BIN = os.path.abspath(args.bin)
+    why_not = may_run()
+    if why_not:
+        print("skipped:", why_not)
+        sys.exit(SKIPPED)
+    unittest.main(argv=[sys.argv[0]] + rest)
