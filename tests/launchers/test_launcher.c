@@ -1154,7 +1154,7 @@ static void node_forgotten_while_its_trials_are_killed(void **state)
 // Another controller's launcher, or the same one after the network was gone: it is told of the node, then of the start.
 static void follows_again_from_the_first_line(struct fixture *f, void (*leave)(struct fixture *f))
 {
-    char command[256];
+    char command[512];
     snprintf(command, sizeof command,
              "echo first; while [ ! -e %s/go ]; do sleep 0.05; done; echo second; echo ran >>%s/runs", f->meet, f->meet);
     start(f, 0, command);
@@ -1169,7 +1169,7 @@ static void follows_again_from_the_first_line(struct fixture *f, void (*leave)(s
     wait_until(f, zero_exited);
     assert_has_line(f, 0, "first");
     assert_has_line(f, 0, "second");
-    char path[128], *text;
+    char path[160], *text;
     size_t n;
     snprintf(path, sizeof path, "%s/runs", f->meet);
     assert_true(rb_read_file(path, 64, &text, &n, NULL));

@@ -24,8 +24,9 @@ SKIPPED = 77
 
 # A store of its own for every home, so for every node; nothing of this machine's podman is touched.
 PODMAN = """#!/bin/sh
-export CONTAINERS_CONF=%s
-exec %s --root "$HOME/.podman/root" --runroot "$HOME/.podman/run" --tmpdir "$HOME/.podman/tmp" "$@"
+export CONTAINERS_CONF=%(folder)s/containers.conf
+home=$(printf %%s "$HOME" | cksum)
+exec %(podman)s --root "$HOME/.podman" --runroot "%(folder)s/run/${home%%%% *}" --tmpdir "%(folder)s/tmp/${home%%%% *}" "$@"
 """
 CONF = """[containers]
 default_ulimits = ["nofile=1024:4096", "nproc=2048:2048"]
@@ -75,8 +76,9 @@ class Machine(RealRun):
     def __init__(self, folder, **env):
         super().__init__(BIN, folder, LC_ALL="C.UTF-8", PATH=folder + "/bin:/usr/bin:/bin:/usr/sbin:/sbin", RB_LOCAL_SLOTS="2", **env)
         self.write("containers.conf", CONF)
-        os.chmod(self.write("bin/podman", PODMAN % (folder + "/containers.conf", shutil.which("podman"))), 0o755)
+        os.chmod(self.write("bin/podman", PODMAN % {"folder": folder, "podman": shutil.which("podman")}), 0o755)
         self.write("train.sh", TRAIN)
+        self.write(".rbignore", "./.podman\n./.local\n./run\n./tmp\n")
         self.write("profile.yaml", profile("fast", 0.3).replace(
             "noise:", "  - {accelerator: CPU, base_s: 0.3, layouts: [{gpus: 1, nodes: 1, speedup: 1.0}]}\nnoise:", 1))
 
@@ -98,8 +100,9 @@ class Machine(RealRun):
         self.say("rbplan", "job.yaml", "--profile-file", "profile.yaml", "-o", "plan.json", *(["--prices", prices] if prices else []))
 
     def first_run(self):
-        root = os.path.join(self.folder, ".local/state/rubberband")
-        return os.path.join(root, sorted(os.listdir(root))[0])
+        """Its folder; None: it has not begun."""
+        root = os.path.join(self.folder, ".local/state/rubberband/runs")
+        return os.path.join(root, sorted(os.listdir(root))[0]) if os.path.isdir(root) and os.listdir(root) else None
 
     def killed(self, after):
         """A run that dies when `after` is true of its folder."""
@@ -126,7 +129,7 @@ class Boxed(unittest.TestCase):
     def clean_up(self, folder):
         self.here.podman("rm", "--all", "--force", check=False)
         self.here.podman("rmi", "--all", "--force", check=False)
-        subprocess.run(["umount", "-R", folder + "/.podman/root/overlay"], stderr=subprocess.DEVNULL, check=False)
+        subprocess.run(["umount", "-R", folder + "/.podman/overlay"], stderr=subprocess.DEVNULL, check=False)
         shutil.rmtree(folder)
 
     def registry(self, **options):
@@ -135,8 +138,8 @@ class Boxed(unittest.TestCase):
         return registry.__enter__()
 
     def logs(self):
-        folder = os.path.join(self.here.first_run(), "logs")
-        for name in sorted(os.listdir(folder)):
+        folder = os.path.join(self.here.first_run() or "", "logs")
+        for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
             with open(os.path.join(folder, name), encoding="utf-8") as f:
                 yield f.read()
 
@@ -171,7 +174,7 @@ class Boxed(unittest.TestCase):
         self.assertEqual(reports(self.here.say("rbrun", "plan.json", "--json"))["outcome"], "complete")
         self.assertEqual(self.pinned(), self.image.id)
         self.here.plan("localhost/none:7")
-        self.assertIn("podman on this machine has no localhost/none:7", self.here.say("rbrun", "plan.json", expect=3).stderr)
+        self.assertIn("podman on this machine has no localhost/none:7", self.here.say("rbrun", "plan.json", expect=1).stderr)
 
     def is_training(self):
         return any("rb.run-id" in self.here.podman("inspect", name) for name in self.here.containers()) and any(
@@ -201,7 +204,7 @@ class Boxed(unittest.TestCase):
         with subprocess.Popen([os.path.join(BIN, "rbrun"), "plan.json", "--json"], cwd=self.here.folder, env=self.here.env,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
             until = time.monotonic() + 60
-            while not (os.path.exists(self.here.folder + "/.local/state/rubberband") and self.is_training()):
+            while not self.is_training():
                 self.assertLess(time.monotonic(), until)
                 time.sleep(0.1)
             self.here.podman("rm", "--force", *self.here.containers())
@@ -213,8 +216,8 @@ class Boxed(unittest.TestCase):
         self.assertEqual(self.here.containers(), [])
 
     def test_what_is_wrong_is_said_before_anything_starts(self):
-        cases = [(dict(), ":1.3", 3, "there is no such image"),
-                 (dict(user="ann:other"), ":1.2", 4, "it is shown to nobody without a login"),
+        cases = [(dict(), ":1.3", 1, "there is no such image"),
+                 (dict(user="ann:other"), ":1.2", 5, "it is shown to nobody without a login"),
                  (dict(says_digest="md5:0123"), ":1.2", 1, "does not say its digest by sha256"),
                  (dict(trouble=9), ":1.2", 1, "status 503; try again, or name the image by its digest")]
         for options, tag, code, words in cases:
@@ -262,7 +265,7 @@ class Boxed(unittest.TestCase):
 
 
 def may_run():
-    """Why podman starts no container here; NULL: it does."""
+    """Why podman starts no container here; None: it does."""
     if not shutil.which("podman") or not shutil.which("runc"):
         return "podman and runc are not installed"
     with tempfile.TemporaryDirectory(prefix="rb-image-probe-", ignore_cleanup_errors=True) as folder:
