@@ -44,11 +44,10 @@ static bool ask_podman(struct pins *p, const char *image, const char **out, stru
     RB_AUTO(rb_buf_finish) struct rb_buf answer = RB_BUF_INIT;
     const char *const argv[] = {"podman", "image", "inspect", "--format", "{{.Id}}", image, NULL};
     const struct rb_child_question q = {"image", argv, rb_child_command_env(NULL, 0, &arena)};
-    struct rb_err why = {0};
-    if (!rb_child_answer(&q, &answer, &why))
+    if (!rb_child_answer(&q, &answer, NULL))
         return rb_err_set(err, RB_E_IMAGE_UNKNOWN,
-                          "podman on this machine has no %s: build or import it, or correct the name (%.200s)", image,
-                          why.message);
+                          "podman on this machine has no %s: build or import it, or correct the name (or install podman)",
+                          image);
     const char *id = rb_buf_str(&answer);
     id += strncmp(id, "sha256:", 7) == 0 ? 7 : 0;
     *out = rb_arena_printf(p->arena, "sha256:%.*s", (int)strcspn(id, "\r\n"), id);
@@ -129,8 +128,8 @@ static bool is_pinned(const struct rb_job *job, const struct rb_key_value *row)
     return rb_image_has_digest(row->value) || !of_job || strcmp(of_job, row->value) != 0;
 }
 
-bool rb_pin_rows(const struct rb_job *job, const struct rb_key_value **rows, int n, struct rb_arena *arena,
-                 bool *out_any, struct rb_err *err)
+static bool pin_rows(const struct rb_job *job, const struct rb_key_value **rows, int n, struct rb_arena *arena,
+                     bool *out_any, struct rb_err *err)
 {
     struct rb_key_value *pinned = rb_arena_array(arena, (size_t)n, sizeof *pinned);
     RB_AUTO(finish) struct pins p = {.job = job, .arena = arena};
@@ -161,6 +160,22 @@ bool rb_pin_rows(const struct rb_job *job, const struct rb_key_value **rows, int
 bool rb_pin_images(struct rb_plan *plan, struct rb_arena *arena, bool *out_any, struct rb_err *err)
 {
     *out_any = false;
-    return rb_pin_rows(plan->job, &plan->images, plan->n_images, arena, out_any, err) &&
-           rb_pin_rows(plan->job, &plan->containers, plan->n_containers, arena, out_any, err);
+    return pin_rows(plan->job, &plan->images, plan->n_images, arena, out_any, err) &&
+           pin_rows(plan->job, &plan->containers, plan->n_containers, arena, out_any, err);
+}
+
+bool rb_pin_job(struct rb_job *job, const char *infra, struct rb_arena *arena, struct rb_err *err)
+{
+    const char *image = rb_image_for(job->images, job->n_images, infra);
+    bool any = false;
+    if (!image)
+        return true;
+    struct rb_key_value *row = rb_arena_array(arena, 1, sizeof *row);
+    *row = (struct rb_key_value){rb_arena_strdup(arena, infra), image};
+    const struct rb_key_value *rows = row;
+    if (!pin_rows(job, &rows, 1, arena, &any, err))
+        return false;
+    job->images = rows;
+    job->n_images = 1;
+    return true;
 }

@@ -9,8 +9,7 @@
 // that have one stay. An image of this machine's own store (localhost/NAME) becomes its id, for infra local alone.
 // Asks registries on a loop of its own; *out_any: was any replaced? Errors: IMAGE_*, with the infra before them.
 bool rb_pin_images(struct rb_plan *plan, struct rb_arena *arena, bool *out_any, struct rb_err *err);
-// The same for images that are in no plan, of an infra (rbprofile).
-bool rb_pin_rows(const struct rb_job *job, const struct rb_key_value **rows, int n, struct rb_arena *arena,
-                 bool *out_any, struct rb_err *err);
+// The same for a job that is measured in one place: its images become that place's.
+bool rb_pin_job(struct rb_job *job, const char *infra, struct rb_arena *arena, struct rb_err *err);
 
 #endif
