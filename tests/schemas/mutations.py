@@ -3,7 +3,7 @@ that became a text. One per place, where list items of the same shape are one pl
 import copy
 
 # Maps whose keys are the user's own.
-OPEN = {"params", "parameters", "envs", "images", "image_id", "tags", "changes"}
+OPEN = {"params", "parameters", "envs", "images", "image_id", "image", "containers", "tags", "changes"}
 # Grammar that people write by hand: almost every key may be left out, numbers may be texts with units.
 LENIENT = {"config"}
 # What may be missing where: in a plan, and in a profile wherever it stands.
