@@ -28,8 +28,17 @@ void rb_launcher_free_node(struct rb_launcher_node *node)
     free(node);
 }
 
+// This machine goes on when it is no node of ours any more.
+static void drop_container(const struct rb_launcher_node *node)
+{
+    if (node->image && node->spec.transport->is_users_shell)
+        rb_container_drop_here(node->l->config.run_dir, node->l->config.run_id);
+}
+
 void rb_launcher_report_prepared(struct rb_launcher_node *node, const struct rb_err *err)
 {
+    if (err)
+        drop_container(node);
     node->prepared = err == NULL;
     const struct rb_launcher_events *events = &node->l->config.events;
     events->prepared(events->ctx, node->spec.node, err);
@@ -250,8 +259,8 @@ void rb_launcher_forget(struct rb_launcher *base, int number)
         if (node->spec.node != number)
             continue;
         rb_launcher_drop_tasks_on(l, node);
-        if (node->image && node->spec.transport->is_users_shell && !l->destroyed) // this machine goes on without us
-            rb_container_drop_here(l->config.run_dir, l->config.run_id);
+        if (!l->destroyed)
+            drop_container(node);
         if (node->spec.transport->leave) {
             struct rb_arena arena = {0};
             struct rb_process_options o = rb_process_defaults();

@@ -79,6 +79,7 @@ forget_processes() {
 
 begin() {
     $engine rm -f "$name" >/dev/null 2>&1
+    echo "$engine $name $image" >"$dir/container" # before there is one: drop must find it
     forget_processes
     set -- --detach --name "$name" --label "rb.run-id=${dir#rb/}" --pull never --network host --ipc host --pids-limit -1 \
         --security-opt label=disable --user "$(id -u):$(id -g)" --volume "$PWD/$dir:$PWD/$dir" --entrypoint sh \
@@ -124,7 +125,6 @@ ready() {
         enter_folder >"$dir/enter.new"
     else
         runs || begin || die 1 "$engine does not start a container of $image"
-        echo "$engine $name $image" >"$dir/container"
         enter_by_name >"$dir/enter.new"
     fi
     mv "$dir/enter.new" "$dir/enter"
@@ -134,7 +134,9 @@ ready() {
 drop() {
     [ -e "$dir/container" ] || return 0
     read -r engine name _ <"$dir/container"
-    $engine rm -f "$name" >/dev/null && rm -f "$dir/container" "$dir/enter"
+    $engine rm -f "$name" >/dev/null 2>&1
+    ! $engine inspect "$name" >/dev/null 2>&1 || die 1 "the container $name does not end: $engine rm -f $name"
+    rm -f "$dir/container" "$dir/enter"
 }
 
 verb=$1

@@ -390,7 +390,7 @@ static void test_bad_command_and_files(void **state)
         {0, "image: my image", 7, "image", "RB4440 as podman and docker write an image"},
         {0, "image: -v/:/host", 7, "image", "as podman and docker"},
         {0, "image: a@sha256:12", 7, "image", "as podman and docker"},
-        {0, "image: a:", 7, "image", "as podman and docker"},
+        {0, "image: 'a:'", 7, "image", "as podman and docker"},
         {0, "image: {local: a/b:1, moon: c}", 7, "image.moon", "expected provider"},
         {0, "image: {local: [a]}", 7, "image.local", "expected text"},
         {0, "image: a\nresources: {infra: [local, k8s/lab], image_id: {k8s: b}}", 7, "image",

@@ -216,19 +216,40 @@ class Boxed(unittest.TestCase):
         self.assertEqual(self.here.containers(), [])
 
     def test_what_is_wrong_is_said_before_anything_starts(self):
-        cases = [(dict(), ":1.3", 1, "there is no such image"),
-                 (dict(user="ann:other"), ":1.2", 5, "it is shown to nobody without a login"),
-                 (dict(says_digest="md5:0123"), ":1.2", 1, "does not say its digest by sha256"),
-                 (dict(trouble=9), ":1.2", 1, "status 503; try again, or name the image by its digest")]
-        for options, tag, code, words in cases:
+        cases = [(dict(), ":1.3", 1, "RB4442", "there is no such image"),
+                 (dict(user="ann:other"), ":1.2", 5, "RB4443", "it is shown to nobody without a login"),
+                 (dict(says_digest="md5:0123"), ":1.2", 1, "RB4444", "does not say its digest by sha256"),
+                 (dict(trouble=9), ":1.2", 1, "RB4444", "status 503; try again, or name the image by its digest")]
+        for options, tag, code, number, words in cases:
             with self.subTest(words):
                 registry = self.registry(**options)
                 self.here.plan(registry.name + "/team/train" + tag)
-                self.assertIn(words, self.here.say("rbrun", "plan.json", expect=code).stderr)
+                said = self.here.say("rbrun", "plan.json", expect=code).stderr
+                self.assertIn(words, said)
+                self.assertIn("[%s]" % number, said)
         registry = self.registry(user="ann:s3cret-w0rd", scheme="Basic")
         self.here.env.update(REGISTRY_USER="ann")
         self.here.plan(registry.name + "/team/train:1.2", edit=[("envs:", "image_credentials: {user: REGISTRY_USER, password: NONE}\nenvs:")])
-        self.assertIn("image_credentials: NONE is not set", self.here.say("rbrun", "plan.json", expect=2).stderr)
+        self.assertIn("image_credentials: NONE is not set in the environment; export it and try again [RB4447]", self.here.say("rbrun", "plan.json", expect=2).stderr)
+        self.assertEqual(self.here.containers(), [])
+
+    def test_what_is_missing_is_said_by_the_node(self):
+        """No engine; an image without the tools that the node's script needs."""
+        image = Image(tools=["sh", "sleep"])
+        with Registry({"bare": {"1": image}}) as registry:
+            self.here.plan(registry.name + "/bare:1")
+            said = self.here.say("rbrun", "plan.json", expect=1).stderr
+            self.assertIn("the image has no base64", said)
+            self.assertIn("[RB4446]", said)
+            os.remove(self.here.folder + "/bin/podman")
+            self.here.env["PATH"] = self.here.folder + "/bin"
+            for tool in os.listdir("/usr/bin"):
+                if tool != "podman":
+                    os.symlink("/usr/bin/" + tool, self.here.folder + "/bin/" + tool)
+            said = self.here.say("rbrun", "plan.json", expect=1).stderr
+            self.assertIn("needs one of these, and none is installed: podman", said)
+            self.assertIn("[RB4445]", said)
+        Machine(self.here.folder) # for the end
         self.assertEqual(self.here.containers(), [])
 
     def test_the_launcher_in_a_container(self):
