@@ -395,7 +395,7 @@ static void test_bad_command_and_files(void **state)
         {0, "image: {local: [a]}", 7, "image.local", "expected text"},
         {0, "image: a\nresources: {infra: [local, k8s/lab], image_id: {k8s: b}}", 7, "image",
          "RB4441 the pods of k8s/lab have one image"},
-        {0, "image_credentials: {user: A}", 7, "image_credentials", "required and missing"},
+        {0, "image_credentials: {user: A}", 7, "image_credentials.password", "required and missing"},
         {0, "secrets: [A, A]", 7, "secrets[1]", "listed twice"},
         {0, "secrets: [RB_TOKEN]", 7, "secrets[0]", "begin with RB_"},
         {0, "secrets: [A=B]", 7, "secrets[0]", "variable name"},

@@ -117,6 +117,7 @@ class Machine(RealRun):
 
 
 class Boxed(unittest.TestCase):
+    """An image, a machine with a podman of its own, and registries."""
     @classmethod
     def setUpClass(cls):
         cls.image = Image()
@@ -137,6 +138,8 @@ class Boxed(unittest.TestCase):
         self.addCleanup(registry.__exit__)
         return registry.__enter__()
 
+
+class Runs(Boxed):
     def logs(self):
         folder = os.path.join(self.here.first_run() or "", "logs")
         for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
@@ -252,16 +255,6 @@ class Boxed(unittest.TestCase):
         Machine(self.here.folder) # for the end
         self.assertEqual(self.here.containers(), [])
 
-    def test_the_launcher_in_a_container(self):
-        """tests/launchers/test_launcher.c: output, words, files, checkpoints, giving way, kills, strays, in a container."""
-        registry = self.registry()
-        name = registry.name + "/team/train:1.2"
-        self.here.podman("pull", "--quiet", "--tls-verify=false", name)
-        done = subprocess.run([os.path.join(BIN, "tests/launchers/test_launcher")], env=dict(self.here.env, RB_TEST_IMAGE=name),
-                              capture_output=True, text=True, timeout=170, check=False)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertEqual(self.here.containers(), [])
-
     def test_nodes_of_a_cloud(self):
         """Each pulls by itself and logs in; they end with their containers."""
         registry = self.registry(user="ann:s3cret-w0rd")
@@ -283,6 +276,18 @@ class Boxed(unittest.TestCase):
             self.assertIn(" in made here, home /", log)
         left = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
         self.assertNotIn("rb-" + report["run"], left)
+
+
+class Launcher(Boxed):
+    def test_the_launcher_in_a_container(self):
+        """tests/launchers/test_launcher.c: output, words, files, checkpoints, giving way, kills, strays, in a container."""
+        registry = self.registry()
+        name = registry.name + "/team/train:1.2"
+        self.here.podman("pull", "--quiet", "--tls-verify=false", name)
+        done = subprocess.run([os.path.join(BIN, "tests/launchers/test_launcher")], env=dict(self.here.env, RB_TEST_IMAGE=name),
+                              capture_output=True, text=True, timeout=170, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(self.here.containers(), [])
 
 
 def may_run():
