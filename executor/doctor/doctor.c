@@ -227,6 +227,7 @@ void rb_doctor_examine(struct rb_doctor *d)
     if (d->job)
         check_secrets(d);
     rb_doctor_clouds(d);
+    rb_doctor_images(d);
 }
 
 int rb_doctor_exit_code(const struct rb_doctor *d)

@@ -53,6 +53,19 @@ const char *rb_job_container_image(const struct rb_job *job, const char *infra)
     return rb_infra_has_pods(infra) ? NULL : rb_image_for(job->images, job->n_images, infra);
 }
 
+struct rb_string_list rb_job_secret_variables(const struct rb_job *job, struct rb_arena *arena)
+{
+    const char **names = rb_arena_array(arena, (size_t)job->secrets.n + 2, sizeof *names);
+    int n = 0;
+    for (int i = 0; i < job->secrets.n; i++)
+        names[n++] = job->secrets.items[i];
+    if (job->image_user) {
+        names[n++] = job->image_user;
+        names[n++] = job->image_password;
+    }
+    return (struct rb_string_list){.items = names, .n = n};
+}
+
 // --- reading
 
 static bool read_one(const struct rb_node *node, struct rb_arena *arena, const char **out, struct rb_err *err)

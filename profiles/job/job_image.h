@@ -25,4 +25,7 @@ const char *rb_job_boot_image(const struct rb_job *job, const char *infra);
 // The image of the container that runs on each node there. NULL: none does.
 const char *rb_job_container_image(const struct rb_job *job, const char *infra);
 
+// The variables whose values a run needs and must not show: the job's secrets, and those of image_credentials.
+struct rb_string_list rb_job_secret_variables(const struct rb_job *job, struct rb_arena *arena);
+
 #endif

@@ -155,10 +155,12 @@ class Runs(Boxed):
         self.here.env.update(REGISTRY_USER="ann", REGISTRY_PASSWORD="s3cret-w0rd")
         self.here.plan(registry.name + "/team/train:1.2", edit=[
             ("envs:", "image_credentials: {user: REGISTRY_USER, password: REGISTRY_PASSWORD}\nenvs:")])
-        done = self.here.say("rbrun", "plan.json", "--json")
-        report = reports(done)
+        found = {(f["check"], f["subject"]): f for f in json.loads(self.here.say("rbrun", "doctor", "plan.json", "--json").stdout)["checks"]}
+        self.assertEqual(found["container", "podman"]["verdict"], "ok")
+        self.assertEqual(found["container", "local"]["detail"], "%s/team/train@%s is there" % (registry.name, digest(self.image.index)))
+        report = reports(self.here.say("rbrun", "plan.json", "--json"))
         self.assertEqual(report["outcome"], "complete")
-        self.assertEqual([f for f in report.get("faults", [])], [])
+        self.assertEqual(report["faults"], [])
         self.assertEqual(self.pinned(), "%s/team/train@%s" % (registry.name, digest(self.image.index)))
         node = self.here.first_run() + "/local/node-0/rb/" + report["run"]
         for log in self.logs():
@@ -230,6 +232,10 @@ class Runs(Boxed):
                 said = self.here.say("rbrun", "plan.json", expect=code).stderr
                 self.assertIn(words, said)
                 self.assertIn("[%s]" % number, said)
+                found = [f for f in json.loads(self.here.say("rbrun", "doctor", "plan.json", "--json", expect=code).stdout)["checks"]
+                         if f["verdict"] == "fail"]
+                self.assertEqual([(f["check"], f["subject"]) for f in found], [("container", "local")])
+                self.assertIn(words, found[0]["detail"])
         registry = self.registry(user="ann:s3cret-w0rd", scheme="Basic")
         self.here.env.update(REGISTRY_USER="ann")
         self.here.plan(registry.name + "/team/train:1.2", edit=[("envs:", "image_credentials: {user: REGISTRY_USER, password: NONE}\nenvs:")])
