@@ -52,7 +52,7 @@ pull_once() {
 pull() {
     began=$(date +%s)
     loopback=''
-    case $engine:$image in podman:localhost:* | podman:127.*) loopback=--tls-verify=false ;; esac
+    case $engine:$image in podman:localhost:* | podman:127.0.0.1:*) loopback=--tls-verify=false ;; esac
     if ! is_there; then
         log_in || return 1
         tries=1

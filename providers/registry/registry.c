@@ -68,9 +68,11 @@ static const char *host_of(const struct question *q)
     return strcmp(q->name.registry, "docker.io") == 0 ? "registry-1.docker.io" : q->name.registry;
 }
 
-static bool is_here(const char *host)
+static bool is_here(const struct question *q)
 {
-    return strncmp(host, "127.", 4) == 0 || strncmp(host, "localhost", strlen("localhost")) == 0;
+    RB_AUTO(rb_buf_finish) struct rb_buf url = RB_BUF_INIT;
+    rb_buf_printf(&url, "http://%s/", host_of(q));
+    return rb_http_is_loopback(rb_buf_str(&url));
 }
 
 // --- the end
@@ -200,7 +202,7 @@ static void ask_token(struct question *q, const char *challenge)
     const char *realm = parameter(q, challenge, "realm"), *service = parameter(q, challenge, "service");
     struct rb_err err = {0};
     RB_AUTO(rb_buf_finish) struct rb_buf scope = RB_BUF_INIT;
-    if (!realm) {
+    if (!realm || (rb_http_is_loopback(realm) && !is_here(q))) { // nobody else sends our password to this machine's ports
         refuse(q, RB_E_IMAGE_REGISTRY, "it asks for a login in a way that is not understood");
         return;
     }
@@ -252,9 +254,8 @@ static void ask_manifest(void *arg)
     struct question *q = arg;
     RB_AUTO(rb_buf_finish) struct rb_buf url = RB_BUF_INIT;
     struct rb_err err = {0};
-    const char *host = host_of(q);
     q->timer = 0;
-    rb_buf_printf(&url, "%s://%s/v2/%s/manifests/%s", is_here(host) ? "http" : "https", host, q->name.path,
+    rb_buf_printf(&url, "%s://%s/v2/%s/manifests/%s", is_here(q) ? "http" : "https", host_of(q), q->name.path,
                   q->name.tag);
     const char *const headers[] = {accept, rb_buf_str(&q->proof)};
     const struct rb_http_request request = {
