@@ -233,6 +233,7 @@ void rb_launcher_prepare(struct rb_launcher *base, const struct rb_launch_node *
     struct rb_launch_node spec = *wanted;
     if (rb_launcher_find_node(l, spec.node))
         return; // under way or prepared: a repeated call
+    const char *place = spec.infra ? spec.infra : ""; // of a lent node as the plan knows it, not of the machine
     if (!spec.transport)
         spec.transport = l->config.transport;
     if (l->config.find_machine)
@@ -245,7 +246,7 @@ void rb_launcher_prepare(struct rb_launcher *base, const struct rb_launch_node *
     node->spec.address = node->names[1] = copy_or_empty(spec.address);
     node->spec.user = node->names[2] = copy_or_empty(spec.user);
     node->spec.host_key = node->names[3] = copy_or_empty(spec.host_key);
-    node->image = rb_image_for(l->config.containers, l->config.n_containers, node->spec.infra);
+    node->image = rb_image_for(l->config.containers, l->config.n_containers, place);
     node->next = l->nodes;
     l->nodes = node;
     node->timer = loop->timer_start(loop->ctx, 0, connect_node, node);

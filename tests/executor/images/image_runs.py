@@ -181,6 +181,19 @@ class Runs(Boxed):
         self.here.plan("localhost/none:7")
         self.assertIn("podman on this machine has no localhost/none:7", self.here.say("rbrun", "plan.json", expect=1).stderr)
 
+    def test_a_job_on_a_machine_that_is_lent(self):
+        registry = self.registry()
+        self.here.plan(registry.name + "/team/train:1.2")
+        self.here.write("pool.yaml", "format: rb-pool/1\nname: pool\nresources: {infra: [local], max_nodes: 1}\npolicy: goodput\n"
+                        "jobs: [job.yaml]\n")
+        self.here.say("rbrun", "--pool", "pool.yaml", "--profile-file", "profile.yaml")
+        logs = list(self.logs())
+        self.assertTrue(logs)
+        for log in logs:
+            self.assertIn(" in made here, home /", log)
+        self.assertEqual(self.pinned("pool"), "%s/team/train@%s" % (registry.name, digest(self.image.index)))
+        self.assertEqual(self.here.containers(), [])
+
     def is_training(self):
         return any("rb.run-id" in self.here.podman("inspect", name) for name in self.here.containers()) and any(
             "epoch=1" in log for log in self.logs())
