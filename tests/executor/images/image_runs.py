@@ -16,8 +16,8 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "..", "cli")]
 from mock_cloud import MockCloud  # noqa: E402
-from real_run import RealRun, profile  # noqa: E402
-from registry import Image, Registry, digest  # noqa: E402
+from real_run import RealRun, never_preempted, profile  # noqa: E402
+from registry import TOOLS, Image, Registry, digest  # noqa: E402
 
 BIN = None
 SKIPPED = 77
@@ -34,6 +34,8 @@ default_ulimits = ["nofile=1024:4096", "nproc=2048:2048"]
 runtime = "runc"
 lock_type = "file"
 """
+
+GCP_PRICES = "gcp/us-central1,n1-standard-8+nvidia-tesla-t4:1,T4,1,16,8,30,on_demand,0.730,test,2026-07-20T00:00:00Z\n"
 
 JOB = """name: boxed
 metric: {name: loss, goal: minimize}
@@ -274,27 +276,68 @@ class Runs(Boxed):
         Machine(self.here.folder) # for the end
         self.assertEqual(self.here.containers(), [])
 
-    def test_nodes_of_a_cloud(self):
+    def nodes_find_podman(self):
+        before = os.environ["PATH"]
+        os.environ["PATH"] = self.here.env["PATH"]  # rbmock's nodes have that of rbmock
+        self.addCleanup(os.environ.__setitem__, "PATH", before)
+
+    def test_nodes_of_two_clouds(self):
         """Each pulls by itself and logs in; they end with their containers."""
         registry = self.registry(user="ann:s3cret-w0rd")
         self.here.env.update(REGISTRY_USER="ann", REGISTRY_PASSWORD="s3cret-w0rd")
-        before = os.environ["PATH"]
-        os.environ["PATH"] = self.here.env["PATH"] # of the nodes
-        self.addCleanup(os.environ.__setitem__, "PATH", before)
-        with MockCloud(BIN, self.here.folder) as cloud:
-            self.here.on(cloud)
-            self.here.plan(registry.name + "/team/train:1.2", "mock/us-east-1", prices=cloud.prices, edit=[
-                ("resources: {", "resources: {instance_types: [two.gpus], "),
-                ("envs:", "image_credentials: {user: REGISTRY_USER, password: REGISTRY_PASSWORD}\nenvs:")])
-            report = reports(self.here.say("rbrun", "plan.json", "--json", "--yes"))
-            self.assertEqual(report["outcome"], "complete")
-            self.assertEqual(sum(t["restarts"] for t in report["trials"]), 0)
-            self.assertEqual({i["state"] for i in cloud.ledger()["instances"]}, {"terminated"})
-        self.assertEqual(self.pinned("mock/us-east-1"), "%s/team/train@%s" % (registry.name, digest(self.image.index)))
-        for log in self.logs():
+        self.nodes_find_podman()
+        key = self.here.folder + "/key.json"
+        with MockCloud(BIN, self.here.folder, "--gcp", "0", "--credentials-out", key, prices=GCP_PRICES, infra="*") as cloud:
+            self.here.on(cloud, key)
+            for infra, machine in (("mock/us-east-1", "two.gpus"), ("gcp/us-central1", "n1-standard-8+nvidia-tesla-t4:1")):
+                with self.subTest(infra):
+                    shutil.rmtree(self.here.folder + "/.local", ignore_errors=True)
+                    self.here.plan(registry.name + "/team/train:1.2", infra, prices=cloud.prices, edit=[
+                        ("resources: {", "resources: {instance_types: [\"%s\"], max_nodes: 1, image_id: {gcp: projects/rbmock/global/images/rbmock-linux}, " % machine),
+                        ("envs:", "image_credentials: {user: REGISTRY_USER, password: REGISTRY_PASSWORD}\nenvs:")])
+                    self.check_run(infra, self.here.say("rbrun", "plan.json", "--json", "--yes"))
+                    self.assertEqual({i["state"] for i in cloud.ledger()["instances"]}, {"terminated"})
+                    self.assertEqual(self.pinned(infra), "%s/team/train@%s" % (registry.name, digest(self.image.index)))
+
+    def check_run(self, infra, done):
+        report = reports(done)
+        self.assertEqual((report["outcome"], report["faults"]), ("complete", []))
+        self.assertTrue(all(n["infra"].startswith(infra) for n in report["nodes"]))
+        logs = list(self.logs())
+        self.assertTrue(logs)
+        for log in logs:
             self.assertIn(" in made here, home /", log)
         left = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
         self.assertNotIn("rb-" + report["run"], left)
+
+    def test_a_spot_machine_asks_its_cloud_from_inside(self):
+        """By the image's curl: the trial gets the notice, saves, and goes on in another container."""
+        registry = Registry({"team/train": {"1.2": Image(tools=TOOLS + ["curl"])}})
+        self.addCleanup(registry.__exit__)
+        registry.__enter__()
+        self.nodes_find_podman()
+        self.here.write("train.sh", TRAIN.replace("    sleep", """    if [ -e "$RB_PREEMPT_FILE" ]; then
+        echo "told $(cat "$RB_PREEMPT_FILE")"
+        echo "$((epoch - 1))" >"$RB_CHECKPOINT_DIR/epoch"
+        exit 75
+    fi
+    sleep"""))
+        self.here.write("profile.yaml", never_preempted(profile("fast", 0.7)))
+        self.here.write("chaos.yaml", "format: rb-chaos/1\nrules:\n  - {where: {instance_type: spot.gpu, market: spot}, "
+                                      "what: {interrupted: {after: 14s}}, times: 1}\n")
+        row = "mock/us-east-1,spot.gpu,T4,1,16,4,16,spot,0.10,test,2026-07-20T00:00:00Z\n"
+        with MockCloud(BIN, self.here.folder, "--chaos", self.here.folder + "/chaos.yaml", prices=row) as cloud:
+            self.here.on(cloud)
+            self.here.plan(registry.name + "/team/train:1.2", "mock/us-east-1", prices=cloud.prices, edit=[
+                ("type: sha, num_trials: 4, min_resource: 1, max_resource: 2, eta: 2", "type: random, num_trials: 1, max_resource: 20"),
+                ("resources: {", "resources: {instance_types: [spot.gpu], spot: only, max_nodes: 1, "),
+                ("envs: {", "checkpoint: {every: none}\nenvs: {EPOCH_S: \"0.7\", ")])
+            report = reports(self.here.say("rbrun", "plan.json", "--json", "--yes"))
+        self.assertEqual(report["outcome"], "complete")
+        logs = "".join(self.logs())
+        self.assertRegex(logs, r"told reason=preempted seconds=1?[0-9]\n")
+        epochs = [line for line in logs.splitlines() if line.startswith("epoch=")]
+        self.assertEqual((len(epochs), len(set(epochs))), (20, 20)) # none was trained twice
 
 
 class Launcher(Boxed):
