@@ -82,7 +82,7 @@ begin() {
     echo "$engine $name $image" >"$dir/container" # before there is one: drop must find it
     forget_processes
     set -- --detach --name "$name" --label "rb.run-id=${dir#rb/}" --pull never --network host --ipc host --pids-limit -1 \
-        --security-opt label=disable --user "$(id -u):$(id -g)" --volume "$PWD/$dir:$PWD/$dir" --entrypoint sh \
+        --security-opt label=disable --volume "$PWD/$dir:$PWD/$dir" --entrypoint sh \
         --env "HOME=$PWD/$dir" --env "USER=$(id -un)" --env "LOGNAME=$(id -un)"
     [ -z "${RB_NODE_DEVICES:-}" ] || set -- "$@" --env RB_NODE_DEVICES
     [ -z "${AWS_EC2_METADATA_SERVICE_ENDPOINT:-}" ] || set -- "$@" --env AWS_EC2_METADATA_SERVICE_ENDPOINT
@@ -91,7 +91,14 @@ begin() {
     podman:*) set -- "$@" --device nvidia.com/gpu=all ;;
     docker:*) set -- "$@" --gpus all ;;
     esac
-    [ "$engine" != podman ] || [ "$(id -u)" = 0 ] || set -- "$@" --userns keep-id
+    # Without numbers of its own a login has one user in a container, who is root there and the login outside.
+    if [ "$engine" != podman ] || [ "$(id -u)" = 0 ]; then
+        set -- "$@" --user "$(id -u):$(id -g)"
+    elif grep -Eqs "^($(id -un)|$(id -u)):" "/etc/subuid"; then
+        set -- "$@" --user "$(id -u):$(id -g)" --userns keep-id
+    else
+        set -- "$@" --user 0:0
+    fi
     $engine run "$@" "$image" -c 'trap "exit 0" TERM; while :; do sleep 86400 & wait $!; done' >/dev/null && return 0
     [ "$engine:$gpus" = podman:0 ] || [ "$engine" != podman ] ||
         echo "(GPUs are given by CDI: nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml, of NVIDIA's container toolkit)" >&2
