@@ -109,7 +109,8 @@ const struct rb_command rb_run_gc = {
     .usage = "[options]",
     .summary = "Finds instances that carry your owner tag but whose run no process executes, and ends them. "
                "Instances "
-               "of runs on other machines or in other containers are recognised by their leases, and left alone.",
+               "of runs on other machines or in other containers are recognised by their leases, and left alone. "
+               "Containers that such runs have left on this machine are ended, too.",
     .examples = "  rbrun gc --dry-run\n"
                 "  rbrun gc --infra aws/eu-west-1\n"
                 "  rbrun gc --infra aws/us-east-1 --all-regions --older-than 1h\n"

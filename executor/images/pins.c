@@ -35,6 +35,14 @@ static void fail(struct pins *p, const struct rb_key_value *row, const struct rb
     rb_err_prefix(&p->err, "image of %s", row->key);
 }
 
+// A name as nodes can use it: some know no registry by default.
+static void spell_out(struct pins *p, struct rb_key_value *row)
+{
+    const struct rb_image_name name = rb_image_name_read(row->value, p->arena);
+    if (name.digest)
+        row->value = rb_arena_printf(p->arena, "%s/%s@%s", name.registry, name.path, name.digest);
+}
+
 // --- this machine's own store
 
 // Its answer is the id, "sha256:..." or bare digits.
@@ -109,7 +117,9 @@ static void ask_registry(struct pins *p, struct rb_key_value *row)
 
 static void pin(struct pins *p, struct rb_key_value *row)
 {
-    if (is_of_store(row->value))
+    if (rb_image_has_digest(row->value))
+        spell_out(p, row);
+    else if (is_of_store(row->value))
         pin_from_store(p, row);
     else
         ask_registry(p, row);
@@ -122,10 +132,11 @@ static void finish(struct pins *p)
         rb_loop_uv_destroy(p->uv);
 }
 
-static bool is_pinned(const struct rb_job *job, const struct rb_key_value *row)
+// Is it the job's `image`, and as it was written there?
+static bool is_to_pin(const struct rb_job *job, const struct rb_key_value *row)
 {
     const char *of_job = rb_image_for(job->images, job->n_images, row->key);
-    return rb_image_has_digest(row->value) || !of_job || strcmp(of_job, row->value) != 0;
+    return of_job && strcmp(of_job, row->value) == 0;
 }
 
 static bool pin_rows(const struct rb_job *job, const struct rb_key_value **rows, int n, struct rb_arena *arena,
@@ -136,7 +147,7 @@ static bool pin_rows(const struct rb_job *job, const struct rb_key_value **rows,
     bool any = false;
     for (int i = 0; i < n; i++) {
         pinned[i] = (*rows)[i];
-        any = any || !is_pinned(job, &pinned[i]);
+        any = any || is_to_pin(job, &pinned[i]);
     }
     if (!any)
         return true;
@@ -144,7 +155,7 @@ static bool pin_rows(const struct rb_job *job, const struct rb_key_value **rows,
     if (!rb_http_create(rb_loop_uv_loop(p.uv), &p.http, err))
         return false;
     for (int i = 0; i < n; i++)
-        if (!is_pinned(job, &pinned[i]))
+        if (is_to_pin(job, &pinned[i]))
             pin(&p, &pinned[i]);
     if (p.n_waiting > 0)
         rb_loop_uv_run(p.uv);

@@ -14,10 +14,9 @@ struct rb_container {
     const char *engines; // that may run it, in order: "podman docker"
 };
 
-// Exit codes of the first command: 0, or
-enum { RB_CONTAINER_NO_ENGINE = 127 };
+enum { RB_CONTAINER_NO_ENGINE = 3 }; // exit code of `ready` where none is installed
 
-// Commands for the node's shell in its home; all may be repeated.
+// Command lines for the node's shell in its home; they may be repeated.
 // Makes the container ready: the image is pulled, it runs. Its input: user and password, a line each, or nothing.
 void rb_container_ready(const struct rb_container *c, struct rb_buf *out);
 // The same command line, in the container.

@@ -9,6 +9,7 @@ set -u
 umask 077
 
 # What the node script needs in the image.
+# shellcheck disable=SC2016
 probe='for c in base64 cksum date flock grep sed setsid stat tail tar; do
     command -v $c >/dev/null || { echo "the image has no $c" >&2; exit 1; }
 done
@@ -16,13 +17,14 @@ tail --help 2>&1 | grep -q -e --pid || { echo "the tail of the image has no --pi
 
 die() { code=$1; shift; echo "$*" >&2; exit "$code"; }
 
-# Docker and podman cannot be given a password by a file alone: what they write on login is memory's, and goes after the pull.
+# What engines write on login is kept in memory, and goes with this script.
 log_in() { # sets secrets; nothing to log in with: empty
     secrets=''
     read -r user && read -r password || return 0
     secrets=$(mktemp -d /dev/shm/rb-login.XXXXXX 2>/dev/null) || secrets=$(mktemp -d) || return 1
     trap 'rm -rf "$secrets"' EXIT
     export DOCKER_CONFIG="$secrets" REGISTRY_AUTH_FILE="$secrets/config.json"
+    # shellcheck disable=SC2086
     case $engine in
     apptainer) export APPTAINER_DOCKER_USERNAME="$user" APPTAINER_DOCKER_PASSWORD="$password" ;;
     *) printf %s "$password" | $engine login $loopback --username "$user" --password-stdin "${image%%/*}" >/dev/null ;;
@@ -43,6 +45,7 @@ build_folder() {
 }
 
 pull_once() {
+    # shellcheck disable=SC2086
     case $engine in
     apptainer) build_folder ;;
     *) $engine pull $loopback --quiet "$image" >/dev/null ;;
@@ -94,14 +97,16 @@ begin() {
     # Without numbers of its own a login has one user in a container, who is root there and the login outside.
     if [ "$engine" != podman ] || [ "$(id -u)" = 0 ]; then
         set -- "$@" --user "$(id -u):$(id -g)"
-    elif grep -Eqs "^($(id -un)|$(id -u)):" "/etc/subuid"; then
+    elif grep -Eqs "^($(id -un)|$(id -u)):" /etc/subuid; then
         set -- "$@" --user "$(id -u):$(id -g)" --userns keep-id
     else
         set -- "$@" --user 0:0
     fi
     $engine run "$@" "$image" -c 'trap "exit 0" TERM; while :; do sleep 86400 & wait $!; done' >/dev/null && return 0
-    [ "$engine:$gpus" = podman:0 ] || [ "$engine" != podman ] ||
-        echo "(GPUs are given by CDI: nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml, of NVIDIA's container toolkit)" >&2
+    case $engine:$gpus in
+    podman:0) ;;
+    podman:*) echo "(GPUs are given by CDI: nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml, of NVIDIA's container toolkit)" >&2 ;;
+    esac
     return 1
 }
 
@@ -125,7 +130,7 @@ ready() {
     for word in "$@"; do
         if [ -z "$engine" ] && command -v "$word" >/dev/null 2>&1; then engine=$word; fi
     done
-    [ -n "$engine" ] || die 127 "none of these is installed: $*"
+    [ -n "$engine" ] || die 3 "none of these is installed: $*"
     command -v nvidia-smi >/dev/null 2>&1 || gpus=0
     pull || die 1 "$image could not be pulled by $engine"
     if [ "$engine" = apptainer ]; then

@@ -159,7 +159,7 @@ class Engines(unittest.TestCase):
         self.assertEqual(len(self.asked("pull")), 2)
 
     def test_no_engine(self):
-        self.assertIn("none of these is installed: podman docker", self.ready("podman", "docker", expect=127).stderr)
+        self.assertIn("none of these is installed: podman docker", self.ready("podman", "docker", expect=3).stderr)
 
     def test_apptainer_makes_a_folder_and_keeps_the_processes_of_the_allocation(self):
         self.tool("apptainer")
