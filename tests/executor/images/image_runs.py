@@ -140,8 +140,6 @@ class Boxed(unittest.TestCase):
         self.addCleanup(registry.__exit__)
         return registry.__enter__()
 
-
-class Runs(Boxed):
     def logs(self):
         folder = os.path.join(self.here.first_run() or "", "logs")
         for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
@@ -152,6 +150,8 @@ class Runs(Boxed):
         with open(os.path.join(self.here.first_run(), "plan.json"), encoding="utf-8") as f:
             return json.load(f)["containers"][infra]
 
+
+class Runs(Boxed):
     def test_a_private_image_by_its_digest(self):
         registry = self.registry(user="ann:s3cret-w0rd")
         self.here.env.update(REGISTRY_USER="ann", REGISTRY_PASSWORD="s3cret-w0rd")
@@ -180,6 +180,9 @@ class Runs(Boxed):
         self.here.plan("localhost/mine:7")
         self.assertEqual(reports(self.here.say("rbrun", "plan.json", "--json"))["outcome"], "complete")
         self.assertEqual(self.pinned(), self.image.id)
+        self.here.say("rbprofile", "train", "job.yaml", "--infra", "local", "--gpus", "1", "--configs", "1", "--resource", "2",
+                      RB_DB=self.here.folder + "/measured.db")
+        self.assertEqual(self.here.containers(), [])
         self.here.plan("localhost/none:7")
         self.assertIn("podman on this machine has no localhost/none:7", self.here.say("rbrun", "plan.json", expect=1).stderr)
 
@@ -276,6 +279,8 @@ class Runs(Boxed):
         Machine(self.here.folder) # for the end
         self.assertEqual(self.here.containers(), [])
 
+
+class Nodes(Boxed):
     def nodes_find_podman(self):
         before = os.environ["PATH"]
         os.environ["PATH"] = self.here.env["PATH"]  # rbmock's nodes have that of rbmock
@@ -309,6 +314,18 @@ class Runs(Boxed):
             self.assertIn(" in made here, home /", log)
         left = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
         self.assertNotIn("rb-" + report["run"], left)
+
+    def test_a_dead_controller_finds_its_trials_in_their_containers(self):
+        registry = self.registry()
+        self.nodes_find_podman()
+        with MockCloud(BIN, self.here.folder) as cloud:
+            self.here.on(cloud)
+            self.here.plan(registry.name + "/team/train:1.2", "mock/us-east-1", prices=cloud.prices, edit=[
+                ("resources: {", "resources: {instance_types: [two.gpus], "), ("envs: {", "envs: {EPOCH_S: \"1.5\", ")])
+            self.here.killed(lambda: any("epoch=1" in log for log in self.logs()))
+            done = self.here.say("rbrun", "resume", "--json")
+            self.check_run("mock/us-east-1", done)
+            self.assertEqual(sum(t["restarts"] for t in reports(done)["trials"]), 0)
 
     def test_a_spot_machine_asks_its_cloud_from_inside(self):
         """By the image's curl: the trial gets the notice, saves, and goes on in another container."""
