@@ -35,6 +35,9 @@ runtime = "runc"
 lock_type = "file"
 """
 
+K8S_PRICES = """infra,instance_type,accelerator,gpus,gpu_memory_gb,vcpus,memory_gb,market,usd_per_hour,source,fetched_at
+k8s/lab,g2,T4,2,16,8,32,on_demand,1.00,test,2026-07-20T00:00:00Z
+"""
 GCP_PRICES = "gcp/us-central1,n1-standard-8+nvidia-tesla-t4:1,T4,1,16,8,30,on_demand,0.730,test,2026-07-20T00:00:00Z\n"
 
 JOB = """name: boxed
@@ -198,6 +201,18 @@ class Runs(Boxed):
             self.assertIn(" in made here, home /", log)
         self.assertEqual(self.pinned("pool"), "%s/team/train@%s" % (registry.name, digest(self.image.index)))
         self.assertEqual(self.here.containers(), [])
+
+    def test_pods_have_it_as_their_own(self):
+        """The registry is asked before the cluster is; of pods no container is started on."""
+        registry = self.registry()
+        prices = self.here.write("prices.csv", K8S_PRICES)
+        for tag, said in (("1.2", "[RB3501]"), ("9", "image of k8s/lab: %s: team/train:9: there is no such image" % registry.name)):
+            self.here.plan("%s/team/train:%s" % (registry.name, tag), "k8s/lab", prices=prices)
+            with open(self.here.folder + "/plan.json", encoding="utf-8") as f:
+                plan = json.load(f)
+            self.assertEqual((plan["images"], plan.get("containers")), ({"k8s/lab": "%s/team/train:%s" % (registry.name, tag)}, None))
+            self.assertIn(said, self.here.say("rbrun", "plan.json", "--yes", expect=2 if tag == "1.2" else 1).stderr)
+            self.assertEqual(registry.asked[-1][0], "HEAD /v2/team/train/manifests/" + tag)
 
     def is_training(self):
         return any("rb.run-id" in self.here.podman("inspect", name) for name in self.here.containers()) and any(
