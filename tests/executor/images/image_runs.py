@@ -121,6 +121,11 @@ class Machine(RealRun):
             run.send_signal(signal.SIGKILL)
 
 
+def unmount(folder):
+    """What podman keeps mounted below a store."""
+    subprocess.run(["umount", "-R", folder + "/.podman/overlay"], stderr=subprocess.DEVNULL, check=False)
+
+
 class Boxed(unittest.TestCase):
     """An image, a machine with a podman of its own, and registries."""
     @classmethod
@@ -135,7 +140,7 @@ class Boxed(unittest.TestCase):
     def clean_up(self, folder):
         self.here.podman("rm", "--all", "--force", check=False)
         self.here.podman("rmi", "--all", "--force", check=False)
-        subprocess.run(["umount", "-R", folder + "/.podman/overlay"], stderr=subprocess.DEVNULL, check=False)
+        unmount(folder)
         shutil.rmtree(folder)
 
     def registry(self, **options):
@@ -392,6 +397,7 @@ def may_run():
         machine = Machine(folder)
         done = subprocess.run([folder + "/bin/podman", "run", "--rm", "--network", "host", "--ipc", "host", "--rootfs", "/:O", "true"],
                               env=machine.env, capture_output=True, text=True, check=False)
+        unmount(folder)
         return None if done.returncode == 0 else "podman starts no container here: " + done.stderr.strip()
 
 
