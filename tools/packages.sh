@@ -5,7 +5,7 @@ BUILD_PACKAGES="gcc meson ninja-build pkg-config duktape-dev libcjson-dev libcur
 RUN_PACKAGES="openssh-client openssh-server python3 python3-sklearn curl ca-certificates"
 TEST_PACKAGES="patch patchelf apt-utils gpg minisign awscli chromium chromium-driver python3-selenium python3-boto3 python3-google-auth python3-jsonschema python3-kubernetes python3-libcloud procps
     jupyter-nbconvert python3-ipykernel python3-build python3-pandas python3-pip python3-setuptools python3-wheel mypy
-    munge slurm-client slurm-wlm-basic-plugins slurm-wlm-jwt-plugin slurmctld slurmd slurmrestd fish g++ make mandoc zsh"
+    munge slurm-client slurm-wlm-basic-plugins slurm-wlm-jwt-plugin slurmctld slurmd slurmrestd fish g++ make mandoc podman runc zsh"
 # Another package of kubectl has the same file, and is as good.
 command -v kubectl >/dev/null || TEST_PACKAGES="$TEST_PACKAGES kubernetes-client"
 

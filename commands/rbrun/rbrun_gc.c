@@ -99,7 +99,7 @@ static bool collect(const struct rb_args *args, struct rb_err *err)
         (!dry && !end_them(&gc, args, err)))
         return false;
     rb_gc_end_groups(&gc, dry);
-    if (!dry && !rb_gc_leave_control_dirs(&gc, err))
+    if (!dry && !rb_gc_leave_nothing_here(&gc, err))
         return false;
     return rb_gc_show(&gc, rb_args_flag(args, "json"), args->out_code, err);
 }
@@ -109,7 +109,8 @@ const struct rb_command rb_run_gc = {
     .usage = "[options]",
     .summary = "Finds instances that carry your owner tag but whose run no process executes, and ends them. "
                "Instances "
-               "of runs on other machines or in other containers are recognised by their leases, and left alone.",
+               "of runs on other machines or in other containers are recognised by their leases, and left alone. "
+               "Containers that such runs have left on this machine are ended, too.",
     .examples = "  rbrun gc --dry-run\n"
                 "  rbrun gc --infra aws/eu-west-1\n"
                 "  rbrun gc --infra aws/us-east-1 --all-regions --older-than 1h\n"

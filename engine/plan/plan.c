@@ -1,6 +1,8 @@
 #include "engine/plan/plan.h"
 
+#include "profiles/catalog/infra.h"
 #include "profiles/catalog/reservation.h"
+#include "profiles/job/job_image.h"
 #include "profiles/job/job_scheduler.h"
 
 #include <assert.h>
@@ -108,4 +110,46 @@ void rb_plan_settle_reservations(const struct rb_plan *plan, int64_t start_unix_
     for (int i = 0; i < plan->n_offers; i++)
         if (plan->offers[i].reservation)
             rb_reservation_settle(plan->offers[i].reservation, start_unix_us);
+}
+
+// --- images
+
+static bool is_used(const struct rb_plan *plan, const char *pattern)
+{
+    for (int i = 0; i < plan->n_offers; i++)
+        if (rb_infra_within(plan->offers[i].infra, pattern))
+            return true;
+    return false;
+}
+
+// A row for the place of this offer, without its zone; false: there is one, or no image.
+static bool add_place(const struct rb_offer *offer, const char *image, struct rb_key_value *rows, int n,
+                      struct rb_arena *arena)
+{
+    const char *region = strchr(offer->infra, '/'), *zone = region ? strchr(region + 1, '/') : NULL;
+    if (!image || rb_image_for(rows, n, offer->infra))
+        return false;
+    rows[n] = (struct rb_key_value){
+        zone ? rb_arena_strndup(arena, offer->infra, (size_t)(zone - offer->infra)) : offer->infra, image};
+    return true;
+}
+
+void rb_plan_set_images(struct rb_plan *plan, struct rb_arena *arena)
+{
+    const struct rb_resources *r = &plan->job->resources;
+    struct rb_key_value *images = rb_arena_array(arena, (size_t)(r->n_image_ids + plan->n_offers), sizeof *images);
+    struct rb_key_value *containers = rb_arena_array(arena, (size_t)plan->n_offers, sizeof *containers);
+    plan->n_images = plan->n_containers = 0;
+    for (int i = 0; i < r->n_image_ids; i++)
+        if (is_used(plan, r->image_ids[i].key))
+            images[plan->n_images++] = r->image_ids[i];
+    for (int i = 0; i < plan->n_offers; i++) {
+        const struct rb_offer *offer = &plan->offers[i];
+        if (rb_infra_has_pods(offer->infra))
+            plan->n_images += add_place(offer, rb_job_boot_image(plan->job, offer->infra), images, plan->n_images, arena);
+        plan->n_containers += add_place(offer, rb_job_container_image(plan->job, offer->infra), containers,
+                                        plan->n_containers, arena);
+    }
+    plan->images = images;
+    plan->containers = containers;
 }

@@ -92,6 +92,8 @@ struct rb_plan {
     const struct rb_profile *profile;
     const struct rb_key_value *images; // infra -> image id, pinned
     int n_images;
+    const struct rb_key_value *containers; // infra -> image of the container on each node there, pinned likewise
+    int n_containers;
     const char *policy, *planner;
     int64_t deadline_us;               // relative to the start of rbrun; -1: none
     int64_t deadline_at_us;            // unix, -1: none
@@ -147,6 +149,9 @@ bool rb_plan_baseline_was_cut(const struct rb_plan *plan, const char *name);
 
 // Does nothing cost money, as on the user's own machines?
 bool rb_plan_is_free(const struct rb_plan *plan);
+
+// Sets the plan's images and containers: what its job says about the places of its offers.
+void rb_plan_set_images(struct rb_plan *plan, struct rb_arena *arena);
 
 // Why other nodes for later stages are of no use or cannot be had where a run leaves the plan, a constant phrase; NULL:
 // they are looked for unless the job says otherwise.

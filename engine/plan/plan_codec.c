@@ -36,6 +36,12 @@ static void write_origin(const struct rb_plan *plan, struct rb_json *j)
     for (int i = 0; i < plan->n_images; i++)
         rb_json_kstring(j, plan->images[i].key, plan->images[i].value);
     rb_json_end_object(j);
+    if (plan->n_containers > 0) { // left out where there are none: older plans keep their bytes
+        rb_json_kobject(j, "containers");
+        for (int i = 0; i < plan->n_containers; i++)
+            rb_json_kstring(j, plan->containers[i].key, plan->containers[i].value);
+        rb_json_end_object(j);
+    }
 }
 
 static void write_constraints(const struct rb_plan *plan, struct rb_json *j)

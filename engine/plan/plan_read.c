@@ -128,7 +128,7 @@ static bool read_profile(struct reader *r, const struct rb_node *node)
     return check_digest(r, sha256, r->plan.profile_sha256);
 }
 
-static bool read_images(struct reader *r, const struct rb_node *node)
+static bool read_images(struct reader *r, const struct rb_node *node, const struct rb_key_value **out, int *out_n)
 {
     if (node->kind != RB_NODE_MAP)
         return rb_node_refuse(node, r->err, RB_E_TYPE_WRONG, "expected a map from infra to image id");
@@ -140,8 +140,8 @@ static bool read_images(struct reader *r, const struct rb_node *node)
             return false;
         images[n++] = (struct rb_key_value){rb_arena_strdup(r->arena, item->key), rb_arena_strdup(r->arena, id)};
     }
-    r->plan.images = images;
-    r->plan.n_images = n;
+    *out = images;
+    *out_n = n;
     return true;
 }
 
@@ -279,7 +279,10 @@ static bool read_origin(struct reader *r, struct rb_map *m)
         !rb_map_need(m, "profile", &profile, r->err) || !rb_map_need(m, "images", &images, r->err))
         return false;
     r->plan.seed = (uint64_t)seed;
-    return read_job(r, job) && read_profile(r, profile) && read_images(r, images);
+    const struct rb_node *containers = rb_map_get(m, "containers");
+    return read_job(r, job) && read_profile(r, profile) &&
+           read_images(r, images, &r->plan.images, &r->plan.n_images) &&
+           (!containers || read_images(r, containers, &r->plan.containers, &r->plan.n_containers));
 }
 
 // Reads prices before their users, whatever their order in the file.

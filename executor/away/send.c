@@ -8,6 +8,7 @@
 #include "base/text/number.h"
 #include "executor/away/program.h"
 #include "executor/launcher/bundle.h"
+#include "profiles/job/job_image.h"
 #include "providers/wire/digest.h"
 
 #include <errno.h>
@@ -179,8 +180,10 @@ static bool send_job(const struct rb_send *s, const struct rb_elsewhere *e, stru
 static int secrets_file(const struct rb_job *job)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
-    for (int i = 0; i < job->secrets.n; i++) {
-        rb_buf_printf(&text, "%s=%s", job->secrets.items[i], getenv(job->secrets.items[i]));
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
+    const struct rb_string_list secrets = rb_job_secret_variables(job, &arena);
+    for (int i = 0; i < secrets.n; i++) {
+        rb_buf_printf(&text, "%s=%s", secrets.items[i], getenv(secrets.items[i]));
         rb_buf_putc(&text, '\0');
     }
     const int fd = rb_memory_file(text.data, text.len);
@@ -191,11 +194,13 @@ static int secrets_file(const struct rb_job *job)
 
 static bool set_secret(const struct rb_job *job, char *entry)
 {
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
+    const struct rb_string_list secrets = rb_job_secret_variables(job, &arena);
     char *value = strchr(entry, '=');
-    for (int i = 0; value && i < job->secrets.n; i++) {
-        const size_t n = strlen(job->secrets.items[i]);
-        if (n == (size_t)(value - entry) && strncmp(entry, job->secrets.items[i], n) == 0)
-            return setenv(job->secrets.items[i], value + 1, 1) == 0;
+    for (int i = 0; value && i < secrets.n; i++) {
+        const size_t n = strlen(secrets.items[i]);
+        if (n == (size_t)(value - entry) && strncmp(entry, secrets.items[i], n) == 0)
+            return setenv(secrets.items[i], value + 1, 1) == 0;
     }
     return false;
 }

@@ -8,6 +8,7 @@
 #include "executor/launcher/last_lines.h"
 #include "executor/launcher/trial_words.h"
 #include "executor/metrics/metric_reader.h"
+#include "profiles/job/job_image.h"
 #include "profiles/job/job_trial.h"
 
 #include <stdarg.h>
@@ -51,6 +52,7 @@ struct run {
 
 struct rb_campaign {
     struct rb_campaign_config config;
+    struct rb_key_value container; // of every node, value NULL: none
     struct rb_launcher *launcher;
     struct rb_pool *pool;
     struct run *runs; // longest first, [n_runs], followed by the one that resumes from another's checkpoint
@@ -820,12 +822,15 @@ struct rb_campaign *rb_campaign_create(const struct rb_campaign_config *config)
     c->config.pool.ready = on_node;
     c->config.pool.gone = on_gone;
     c->config.pool.ctx = c;
+    c->container = (struct rb_key_value){"*", rb_job_container_image(config->pool.job, config->pool.infra)};
     struct rb_launcher_config l = {
         .loop = config->pool.loop,
         .job = config->pool.job,
         .run_id = config->pool.run_id,
         .run_dir = config->run_dir,
         .workdir = config->workdir,
+        .containers = &c->container,
+        .n_containers = c->container.value != NULL,
         .transport = config->pool.transport,
         .events = {.ctx = c,
                    .prepared = on_prepared,

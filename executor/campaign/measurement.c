@@ -6,6 +6,7 @@
 #include "executor/journal/run_dir.h"
 #include "executor/transport/loop_uv.h"
 #include "executor/gc/groups.h"
+#include "executor/images/pins.h"
 #include "executor/transport/ssh_command.h"
 #include "profiles/catalog/infra.h"
 #include "providers/wire/http.h"
@@ -89,7 +90,8 @@ static void on_interrupt(void *ctx)
 // before an instance is launched, because results that cannot be stored are useless.
 bool rb_measurement_begin(struct rb_measurement *m, struct rb_err *err)
 {
-    if (!rb_store_open(m->options.db, false, &m->store, err) || !make_run_dir(m, err))
+    if (!rb_store_open(m->options.db, false, &m->store, err) || !rb_pin_job(&m->job, m->infra, &m->arena, err) ||
+        !make_run_dir(m, err))
         return false;
     rb_loop_uv_on_interrupt(m->uv, on_interrupt, m);
     signal(SIGPIPE, SIG_IGN); // a pager that was closed must not leave nodes behind

@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "executor/controller/placement_group.h"
 #include "executor/launcher/launch_log.h"
+#include "profiles/job/job_image.h"
 #include "providers/wire/digest.h"
 
 #include <errno.h>
@@ -24,14 +25,7 @@ static void user_data_path(const struct rb_run_gang *g, struct rb_buf *out)
 
 static const char *image_of(const struct rb_run_node *n)
 {
-    const struct rb_plan *plan = n->c->config.plan;
-    for (int i = 0; i < plan->n_images; i++) {
-        const size_t len = strlen(plan->images[i].key);
-        if (strncmp(n->row.infra, plan->images[i].key, len) == 0 &&
-            (n->row.infra[len] == '\0' || n->row.infra[len] == '/'))
-            return plan->images[i].value;
-    }
-    return NULL;
+    return rb_image_for(n->c->config.plan->images, n->c->config.plan->n_images, n->row.infra);
 }
 
 // NULL: the node may be placed anywhere.

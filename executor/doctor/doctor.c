@@ -161,7 +161,7 @@ static bool wish(struct rb_doctor *d, struct rb_plan *out, struct rb_err *err)
     const struct rb_resources *r = &d->job->resources;
     struct rb_offer *offers =
         rb_arena_array(&d->files.arena, (size_t)(r->infra.n * r->instance_types.n * 2 + 1), sizeof *offers);
-    *out = (struct rb_plan){.job = d->job, .offers = offers, .images = r->image_ids, .n_images = r->n_image_ids};
+    *out = (struct rb_plan){.job = d->job, .offers = offers};
     for (int i = 0; i < r->infra.n; i++) {
         for (int k = 0; k < r->instance_types.n * 2; k++) {
             const enum rb_market market = k % 2 ? RB_MARKET_SPOT : RB_MARKET_ON_DEMAND;
@@ -173,6 +173,7 @@ static bool wish(struct rb_doctor *d, struct rb_plan *out, struct rb_err *err)
         rb_infra_without_zone(r->infra.items[i], infra);
         add_infra(d, infra);
     }
+    rb_plan_set_images(out, &d->files.arena);
     d->wishes = out->n_offers > 0 ? out : NULL;
     return d->n_infras > 0 || rb_err_set(err, RB_E_LIST_LENGTH, "resources.infra: expected at least one");
 }
@@ -226,6 +227,7 @@ void rb_doctor_examine(struct rb_doctor *d)
     if (d->job)
         check_secrets(d);
     rb_doctor_clouds(d);
+    rb_doctor_images(d);
 }
 
 int rb_doctor_exit_code(const struct rb_doctor *d)

@@ -47,6 +47,8 @@ struct rb_finding *rb_doctor_find(struct rb_doctor *d, const char *check, const 
 
 // Checks credentials, clock, left-over instances and quotas of each infra, and permissions and images for the wishes.
 void rb_doctor_clouds(struct rb_doctor *d);
+// Checks the container image of each infra, where the job names one, and on this machine what runs it.
+void rb_doctor_images(struct rb_doctor *d);
 // Checks whether the plan fits into the quotas of one infra. Asks nothing without a plan, or of a cloud without quotas.
 void rb_doctor_quotas(struct rb_doctor *d, const char *infra, struct rb_provider *provider, struct rb_loop_uv *uv);
 

@@ -5,6 +5,7 @@
 #include "executor/gc/groups.h"
 #include "executor/journal/run_dir.h"
 #include "executor/run/infras.h"
+#include "executor/transport/container.h"
 #include "executor/transport/ssh_command.h"
 #include "profiles/catalog/infra.h"
 #include "providers/wire/http.h"
@@ -223,19 +224,22 @@ void rb_gc_end_groups(struct rb_gc *gc, bool dry)
 }
 
 // Of runs and campaigns that were killed and not resumed.
-static void leave_control_dir(void *ctx, const char *run_id, const char *dir)
+static void leave_nothing_here(void *ctx, const char *run_id, const char *dir)
 {
     const struct rb_gc *gc = ctx;
-    if (!rb_run_is_carried_out(gc->root, run_id))
-        rb_ssh_leave_control_dir(dir);
+    if (rb_run_is_carried_out(gc->root, run_id))
+        return;
+    rb_ssh_leave_control_dir(dir);
+    if (rb_container_drop_here(dir, run_id) > 0)
+        rb_info("run %s: its container on this machine was ended", run_id);
 }
 
-bool rb_gc_leave_control_dirs(struct rb_gc *gc, struct rb_err *err)
+bool rb_gc_leave_nothing_here(struct rb_gc *gc, struct rb_err *err)
 {
     char campaigns[4112];
     rb_campaign_dir_root(gc->root, campaigns, sizeof campaigns);
-    return rb_run_dir_each(gc->root, leave_control_dir, gc, err) &&
-           rb_run_dir_each(campaigns, leave_control_dir, gc, err);
+    return rb_run_dir_each(gc->root, leave_nothing_here, gc, err) &&
+           rb_run_dir_each(campaigns, leave_nothing_here, gc, err);
 }
 
 void rb_gc_finish(struct rb_gc *gc)

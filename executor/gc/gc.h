@@ -69,8 +69,8 @@ bool rb_gc_look(struct rb_gc *gc, bool all_regions, struct rb_err *err);
 bool rb_gc_check_named(const struct rb_gc *gc, struct rb_err *err);
 void rb_gc_end_instances(struct rb_gc *gc); // those for which rb_gc_ends is true
 void rb_gc_end_groups(struct rb_gc *gc, bool dry);
-// Removes ssh control directories of runs and campaigns that were killed and not resumed.
-bool rb_gc_leave_control_dirs(struct rb_gc *gc, struct rb_err *err);
+// Removes ssh control directories, and ends containers on this machine, of runs and campaigns that were killed and not resumed.
+bool rb_gc_leave_nothing_here(struct rb_gc *gc, struct rb_err *err);
 void rb_gc_finish(struct rb_gc *gc);
 
 // Records an error and goes on: what cannot be listed or ended in one place is no reason to leave the others running.

@@ -187,10 +187,10 @@ static void spawn_save(void *arg)
     rb_checkpoint_names(job, &files);
     const char *name = s->name ? s->name : "", *names = rb_buf_str(&discards);
     if (t->uri)
-        rb_launcher_node_command(t->l, &command,
+        rb_launcher_node_command(t->ranks[0].node, &command,
                                  (const char *[]){"upload", trial, attempt, dir, s->to, name, names, NULL});
     else
-        rb_launcher_node_command(t->l, &command,
+        rb_launcher_node_command(t->ranks[0].node, &command,
                                  (const char *[]){"save", trial, attempt, dir, rb_buf_str(&files),
                                                   job->starts_over ? "" : "must", name, names, NULL});
     if (!t->uri && !open_archive(s, &err)) {
@@ -305,7 +305,7 @@ void rb_launcher_discard(struct rb_launcher *base, int trial, int attempt, const
     struct rb_err err = {0};
     if (!t || t->killing || t->discarding || !t->ranks[0].node)
         return;
-    rb_launcher_node_command(l, &command, (const char *[]){"discard", uri, NULL});
+    rb_launcher_node_command(t->ranks[0].node, &command, (const char *[]){"discard", uri, NULL});
     o.exited = on_discarded;
     o.arg = t;
     rb_launcher_remote(l, t->ranks[0].node, command.data, &o, &t->discarding, &err);
@@ -375,9 +375,9 @@ static void spawn_load(void *arg)
     o.exited = on_loaded;
     o.arg = r;
     if (strstr(t->resume_from, "://")) {
-        rb_launcher_node_command(t->l, &command, (const char *[]){"download", trial, name, t->resume_from, NULL});
+        rb_launcher_node_command(r->node, &command, (const char *[]){"download", trial, name, t->resume_from, NULL});
     } else {
-        rb_launcher_node_command(t->l, &command, (const char *[]){"load", trial, name, NULL});
+        rb_launcher_node_command(r->node, &command, (const char *[]){"load", trial, name, NULL});
         o.input_fd = open(t->resume_from, O_RDONLY | O_CLOEXEC);
         if (o.input_fd < 0 && rb_is_full(errno)) // otherwise the node reports the missing file and unpacks nothing
             ok = rb_err_set_full(&err, errno, t->resume_from);

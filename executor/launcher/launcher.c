@@ -3,6 +3,7 @@
 
 #include "base/errors/full.h"
 #include "base/text/units.h"
+#include "executor/transport/container.h"
 #include "executor/transport/ssh_command.h"
 #include "executor/transport/ssh_trouble.h"
 #include "profiles/job/job_notify.h"
@@ -41,13 +42,19 @@ bool rb_launcher_remote(struct rb_launcher_impl *l, struct rb_launcher_node *nod
     return ok;
 }
 
-void rb_launcher_node_command(const struct rb_launcher_impl *l, struct rb_buf *out, const char *const *words)
+void rb_launcher_node_command(const struct rb_launcher_node *node, struct rb_buf *out, const char *const *words)
 {
-    rb_buf_printf(out, "exec sh rb/%s/node", l->config.run_id);
+    RB_AUTO(rb_buf_finish) struct rb_buf command = RB_BUF_INIT;
+    const char *run_id = node->l->config.run_id;
+    rb_buf_printf(&command, "exec sh rb/%s/node", run_id);
     for (; *words; words++) {
-        rb_buf_putc(out, ' ');
-        rb_buf_shell_quote(out, *words);
+        rb_buf_putc(&command, ' ');
+        rb_buf_shell_quote(&command, *words);
     }
+    if (node->image)
+        rb_container_enter(run_id, rb_buf_str(&command), out);
+    else
+        rb_buf_puts(out, rb_buf_str(&command));
 }
 
 void rb_launcher_report_unreachable(const struct rb_rank *r, const char *said)
@@ -158,6 +165,7 @@ static void destroy(struct rb_launcher *base)
         l->tasks = t->next;
         rb_launcher_drop_task(t);
     }
+    l->destroyed = true;
     while (l->nodes)
         rb_launcher_forget(base, l->nodes->spec.node);
     while (l->events) {

@@ -92,6 +92,8 @@ struct rb_launcher_config {
     // Replaces a node that is lent by the machine behind it: its place, id, address and host key. NULL: no nodes are lent.
     void (*find_machine)(void *ctx, struct rb_launch_node *node);
     void *machine_ctx;
+    const struct rb_key_value *containers; // borrowed: infra -> image of the container on each node there, [n_containers]
+    int n_containers;
     const struct rb_transport *transport; // of nodes that name none; NULL: each names its own
     void *way;                    // of rb_transport.open; the launcher fills it in
     struct rb_launcher_events events;

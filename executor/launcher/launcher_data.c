@@ -68,7 +68,7 @@ static void on_brought(void *arg, int code, const char *stderr_tail)
         return;
     set_fetching(node, false);
     if (code == 255) {
-        rb_launcher_connect_later(node, stderr_tail);
+        rb_launcher_retry_connect(node, stderr_tail);
     } else if (code != 0) {
         report_failed(node, code, stderr_tail);
     } else {
@@ -82,7 +82,7 @@ static bool ask(struct rb_launcher_node *node, struct rb_err *err)
 {
     const struct rb_job *job = node->l->config.job;
     RB_AUTO(rb_buf_finish) struct rb_buf command = RB_BUF_INIT, input = RB_BUF_INIT;
-    rb_launcher_node_command(node->l, &command, (const char *[]){"data", NULL});
+    rb_launcher_node_command(node, &command, (const char *[]){"data", NULL});
     rb_launcher_env_text(job->envs, job->n_envs, &input);
     rb_launcher_data_words(job, &input);
     if (job->data_fetch) {

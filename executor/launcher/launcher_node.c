@@ -3,7 +3,9 @@
 
 #include "base/errors/full.h"
 #include "executor/launcher/bundle.h"
+#include "executor/transport/container.h"
 #include "executor/transport/ssh_trouble.h"
+#include "profiles/job/job_image.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,14 +22,24 @@ void rb_launcher_free_node(struct rb_launcher_node *node)
     rb_process_abandon(node->beating);
     rb_buf_finish(&node->beat_text);
     rb_buf_finish(&node->data_text);
+    rb_buf_finish(&node->pull_text);
     node->l->config.loop->timer_cancel(node->l->config.loop->ctx, node->timer);
     for (size_t i = 0; i < sizeof node->names / sizeof *node->names; i++)
         free(node->names[i]);
     free(node);
 }
 
+// This machine goes on when it is no node of ours any more.
+static void drop_container(const struct rb_launcher_node *node)
+{
+    if (node->image && node->spec.transport->is_users_shell)
+        rb_container_drop_here(node->l->config.run_dir, node->l->config.run_id);
+}
+
 void rb_launcher_report_prepared(struct rb_launcher_node *node, const struct rb_err *err)
 {
+    if (err)
+        drop_container(node);
     node->prepared = err == NULL;
     const struct rb_launcher_events *events = &node->l->config.events;
     events->prepared(events->ctx, node->spec.node, err);
@@ -39,7 +51,7 @@ void rb_launcher_report_waiting(const struct rb_launcher_node *node, const char 
     events->waiting(events->ctx, node->spec.node, why);
 }
 
-void rb_launcher_connect_later(struct rb_launcher_node *node, const char *said)
+void rb_launcher_retry_connect(struct rb_launcher_node *node, const char *said)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf why = RB_BUF_INIT;
     rb_ssh_trouble_text(said, &why);
@@ -62,7 +74,7 @@ static void on_set_up(void *arg, int code, const char *stderr_tail)
     if (code == 0) {
         rb_launcher_bring_data(node);
     } else if (code == 255) {
-        rb_launcher_connect_later(node, stderr_tail);
+        rb_launcher_retry_connect(node, stderr_tail);
     } else {
         struct rb_err err = {0};
         rb_err_set(&err, RB_E_NODE_SETUP, "set-up on node %d failed with exit code %d: %s", node->spec.node, code,
@@ -82,7 +94,7 @@ static void set_up(void *arg)
     }
     rb_launcher_report_waiting(node, "it is reached, and the job's `setup` command has not ended");
     struct rb_buf command RB_AUTO(rb_buf_finish) = RB_BUF_INIT, input RB_AUTO(rb_buf_finish) = RB_BUF_INIT;
-    rb_launcher_node_command(l, &command, (const char *[]){"setup", NULL});
+    rb_launcher_node_command(node, &command, (const char *[]){"setup", NULL});
     rb_launcher_env_text(l->config.job->envs, l->config.job->n_envs, &input);
     rb_buf_puts(&input, "rb_command=");
     rb_buf_shell_quote(&input, l->config.job->setup);
@@ -115,10 +127,10 @@ static void on_connected(void *arg, int code, const char *stderr_tail)
     if (rb_launcher_held_up(node, code, stderr_tail, -1, &node->timer, connect_node, node))
         return;
     if (code == 0) {
-        set_up(node);
+        rb_launcher_make_container(node, set_up);
     } else if (code == 255) { // ssh itself: not up yet, or gone; the controller knows when to give up
         if (rb_ssh_trouble_passes(stderr_tail))
-            rb_launcher_connect_later(node, stderr_tail);
+            rb_launcher_retry_connect(node, stderr_tail);
         else
             report_refused(node, stderr_tail);
     } else {
@@ -222,6 +234,7 @@ void rb_launcher_prepare(struct rb_launcher *base, const struct rb_launch_node *
     struct rb_launch_node spec = *wanted;
     if (rb_launcher_find_node(l, spec.node))
         return; // under way or prepared: a repeated call
+    const char *place = spec.infra ? spec.infra : ""; // of a lent node as the plan knows it, not of the machine
     if (!spec.transport)
         spec.transport = l->config.transport;
     if (l->config.find_machine)
@@ -234,6 +247,7 @@ void rb_launcher_prepare(struct rb_launcher *base, const struct rb_launch_node *
     node->spec.address = node->names[1] = copy_or_empty(spec.address);
     node->spec.user = node->names[2] = copy_or_empty(spec.user);
     node->spec.host_key = node->names[3] = copy_or_empty(spec.host_key);
+    node->image = rb_image_for(l->config.containers, l->config.n_containers, place);
     node->next = l->nodes;
     l->nodes = node;
     node->timer = loop->timer_start(loop->ctx, 0, connect_node, node);
@@ -247,6 +261,8 @@ void rb_launcher_forget(struct rb_launcher *base, int number)
         if (node->spec.node != number)
             continue;
         rb_launcher_drop_tasks_on(l, node);
+        if (!l->destroyed)
+            drop_container(node);
         if (node->spec.transport->leave) {
             struct rb_arena arena = {0};
             struct rb_process_options o = rb_process_defaults();

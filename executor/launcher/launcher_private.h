@@ -28,9 +28,12 @@ struct rb_launcher_node {
     struct rb_process *beating;    // a heartbeat that has not been answered
     struct rb_buf beat_text;       // what it has printed
     struct rb_buf data_text;       // what the node script has printed about the data
+    const char *image;             // of its container, the config's; NULL: work runs on the node itself
+    struct rb_buf pull_text;       // what its container's engine has printed
     bool prepared, met, fetching;
     int tries;
     uint64_t timer;
+    rb_loop_fn *then;              // once its container is ready
 };
 
 struct rb_rank {
@@ -117,6 +120,7 @@ struct rb_launcher_impl {
     struct rb_launcher_pending *events; // on their way
     struct rb_launcher_task *graves; // dropped tasks
     uint64_t free_timer;               // timer
+    bool destroyed;                    // nodes are left as they are
 };
 
 struct rb_launcher_node *rb_launcher_find_node(struct rb_launcher_impl *l, int node);
@@ -125,8 +129,10 @@ struct rb_launcher_task *rb_launcher_find_task(struct rb_launcher_impl *l, int t
 // Runs `remote` on the node. The options' argv is filled in here.
 bool rb_launcher_remote(struct rb_launcher_impl *l, struct rb_launcher_node *node, const char *remote,
                         struct rb_process_options *options, struct rb_process **out, struct rb_err *err);
-// "sh rb/<run>/node VERB ARGS..." quoted, NULL-terminated list.
-void rb_launcher_node_command(const struct rb_launcher_impl *l, struct rb_buf *out, const char *const *words);
+// "sh rb/<run>/node VERB ARGS..." quoted, NULL-terminated list; in the node's container, if it has one.
+void rb_launcher_node_command(const struct rb_launcher_node *node, struct rb_buf *out, const char *const *words);
+// launcher_container.c: makes the node's container ready, then calls next (or reports that the node cannot be prepared).
+void rb_launcher_make_container(struct rb_launcher_node *node, rb_loop_fn *next);
 // The caller may fill in the returned value until the loop continues.
 struct rb_launcher_pending *rb_launcher_report(struct rb_launcher_impl *l, int what, int trial, int attempt);
 // True if the error is that this machine is full: it is reported, and fn will try again. trial -1: a node's command.
@@ -150,7 +156,7 @@ void rb_launcher_free_node(struct rb_launcher_node *node);
 // err NULL: the node is ready.
 void rb_launcher_report_prepared(struct rb_launcher_node *node, const struct rb_err *err);
 void rb_launcher_report_waiting(const struct rb_launcher_node *node, const char *why);
-void rb_launcher_connect_later(struct rb_launcher_node *node, const char *said); // said: by ssh
+void rb_launcher_retry_connect(struct rb_launcher_node *node, const char *said); // ssh's last message
 // Of a node that is set up: fetches the job's data, or looks whether it is where it is mounted; then the node is ready.
 void rb_launcher_bring_data(void *node);
 // For the node script: where the data is. Nothing if the job has none.

@@ -213,7 +213,7 @@ static bool spawn_kill(struct rb_rank *r, rb_process_exit_fn *exited, struct rb_
     snprintf(trial, sizeof trial, "%d", t->trial);
     snprintf(attempt, sizeof attempt, "%d", t->attempt);
     struct rb_buf command RB_AUTO(rb_buf_finish) = RB_BUF_INIT;
-    rb_launcher_node_command(t->l, &command, (const char *[]){"kill", trial, attempt, NULL});
+    rb_launcher_node_command(r->node, &command, (const char *[]){"kill", trial, attempt, NULL});
     struct rb_process_options o = rb_process_defaults();
     o.exited = exited;
     o.arg = r;
@@ -367,7 +367,7 @@ static void follow_rank(void *arg)
     snprintf(trial, sizeof trial, "%d", t->trial);
     snprintf(attempt, sizeof attempt, "%d", t->attempt);
     struct rb_buf command RB_AUTO(rb_buf_finish) = RB_BUF_INIT, input RB_AUTO(rb_buf_finish) = RB_BUF_INIT;
-    rb_launcher_node_command(t->l, &command, (const char *[]){"run", trial, attempt, t->nonce, NULL});
+    rb_launcher_node_command(r->node, &command, (const char *[]){"run", trial, attempt, t->nonce, NULL});
     rank_env(r, &input);
     struct rb_process_options o = rb_process_defaults();
     o.input = input.data;

@@ -36,9 +36,9 @@ static void ask_rank(void *arg)
         char code[16], rest[16];
         snprintf(code, sizeof code, "%d", t->stop_code);
         snprintf(rest, sizeof rest, "%.2f", t->stop_rest_s);
-        rb_launcher_node_command(t->l, &command, (const char *[]){"stop", trial, attempt, code, rest, NULL});
+        rb_launcher_node_command(r->node, &command, (const char *[]){"stop", trial, attempt, code, rest, NULL});
     } else {
-        rb_launcher_node_command(t->l, &command, (const char *[]){"yield", trial, attempt, t->yield_why, NULL});
+        rb_launcher_node_command(r->node, &command, (const char *[]){"yield", trial, attempt, t->yield_why, NULL});
     }
     o.exited = on_asked;
     o.arg = r;

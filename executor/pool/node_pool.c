@@ -7,6 +7,7 @@
 #include "executor/controller/lease.h"
 #include "profiles/catalog/infra.h"
 #include "profiles/catalog/cpu_slots.h"
+#include "profiles/job/job_image.h"
 #include "providers/wire/digest.h"
 
 #include <stdio.h>
@@ -136,6 +137,7 @@ static void launch(struct pool_node *n)
         .instance_type = p->config.offer->instance_type,
         .gpus = rb_accelerator_is_cpu(p->config.offer->accelerator) ? 0 : p->config.offer->gpus,
         .market = p->config.offer->market,
+        .image_id = rb_job_boot_image(p->config.job, p->config.infra),
         .user_data = n->user_data.data,
         .disk_gb = (r->disk_bytes + 999999999) / 1000000000,
         .max_lifetime_s = p->config.birth->hard_limit_min * 60,
@@ -146,9 +148,6 @@ static void launch(struct pool_node *n)
         .subnet = r->subnets.n > 0 ? r->subnets.items[0] : NULL,
         .instance_profile = r->instance_profile,
     };
-    for (int i = 0; i < r->n_image_ids; i++)
-        if (rb_infra_within(p->config.infra, r->image_ids[i].key))
-            l.image_id = r->image_ids[i].value;
     n->launch_pending = true;
     p->config.provider->ops->launch(p->config.provider, &l, on_launched, n);
 }

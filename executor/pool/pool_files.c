@@ -2,6 +2,7 @@
 #include "executor/pool/pool_run.h"
 
 #include "base/file.h"
+#include "executor/images/pins.h"
 #include "executor/report/report.h"
 #include "executor/run/checks.h"
 #include "executor/sinks/sink_place.h"
@@ -173,9 +174,11 @@ bool rb_pool_plan_member(struct rb_pool_member *m, struct rb_plan *out, struct r
 
 bool rb_pool_open_member(struct rb_pool_member *m, struct rb_err *err)
 {
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     struct rb_plan plan;
+    bool any;
     char job_path[4096], workdir[4096];
-    if (rb_pool_plan_member(m, &plan, err) && rb_run_places(&plan, "plan.json", job_path, workdir, err) &&
+    if (rb_pool_plan_member(m, &plan, err) && rb_pin_images(&plan, &arena, &any, err) && rb_run_places(&plan, "plan.json", job_path, workdir, err) &&
         open_run(&m->files, m->pool->files.root, plan.job->name, workdir, &plan, &m->journal, err) &&
         rb_sinks_check(&m->files, job_path, "plan.json", err) &&
         rb_sinks_keep_places(&m->files, job_path, "plan.json", err) && copy_keys(m->pool, m, err) &&

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/errors/log.h"
 #include "profiles/catalog/reservation.h"
+#include "profiles/job/job_image.h"
 #include "providers/wire/digest.h"
 
 #include <errno.h>
@@ -99,11 +100,13 @@ static void warn_of_load(const struct rb_plan *plan)
 
 bool rb_run_check_secrets(const struct rb_job *job, struct rb_err *err)
 {
-    for (int i = 0; i < job->secrets.n; i++) {
-        if (!getenv(job->secrets.items[i]))
-            return rb_err_set(err, RB_E_SECRET_UNSET,
-                              "secrets: %s is not set in the environment; export it and try again",
-                              job->secrets.items[i]);
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
+    const struct rb_string_list needed = rb_job_secret_variables(job, &arena);
+    for (int i = 0; i < needed.n; i++) {
+        if (!getenv(needed.items[i]))
+            return rb_err_set(err, i < job->secrets.n ? RB_E_SECRET_UNSET : RB_E_IMAGE_CREDENTIALS,
+                              "%s: %s is not set in the environment; export it and try again",
+                              i < job->secrets.n ? "secrets" : "image_credentials", needed.items[i]);
     }
     return rb_hooks_check(&job->hooks, err);
 }

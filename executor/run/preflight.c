@@ -2,6 +2,7 @@
 // journal, and a user who is refused here should not find a run that never began.
 #include "executor/run/preflight.h"
 
+#include "executor/images/pins.h"
 #include "executor/journal/run_files.h"
 #include "executor/run/infras.h"
 
@@ -9,6 +10,7 @@
 #include "executor/transport/loop_uv.h"
 #include "profiles/catalog/cpu_slots.h"
 #include "profiles/catalog/infra.h"
+#include "profiles/job/job_image.h"
 #include "providers/provider.h"
 #include "providers/wire/digest.h"
 #include "providers/wire/http.h"
@@ -35,14 +37,6 @@ struct preflight {
     struct question *questions; // [n_questions], in the order of the plan's offers
     int n_questions, n_waiting;
 };
-
-static const char *image_of(const struct rb_plan *plan, const char *infra)
-{
-    for (int i = 0; i < plan->n_images; i++)
-        if (rb_infra_within(infra, plan->images[i].key))
-            return plan->images[i].value;
-    return NULL;
-}
 
 static void answered(void *arg, const struct rb_err *err, const char *image)
 {
@@ -74,7 +68,7 @@ static void ask(struct preflight *p, struct question *q, const struct rb_offer *
         .market = offer->market,
         .reservation = offer->reservation,
         .zone = offer->reservation ? strrchr(offer->infra, '/') + 1 : NULL,
-        .image_id = image_of(p->plan, p->infras[q->infra]),
+        .image_id = rb_image_for(p->plan->images, p->plan->n_images, p->infras[q->infra]),
         .tags = tags,
         .n_tags = (int)(sizeof tags / sizeof *tags),
         .security_groups = r->security_groups.items,
@@ -173,7 +167,7 @@ static bool pin(struct preflight *p, struct rb_arena *arena)
     struct rb_key_value *images = rb_arena_array(arena, (size_t)(plan->n_images + p->n_infras), sizeof *images);
     int n = 0;
     for (int i = 0; i < p->n_infras; i++) {
-        const char *old = image_of(plan, p->infras[i]), *now = NULL;
+        const char *old = rb_image_for(plan->images, plan->n_images, p->infras[i]), *now = NULL;
         for (int k = 0; k < p->n_questions && !now; k++)
             now = p->questions[k].infra == i && p->questions[k].image[0] ? p->questions[k].image : NULL;
         if (old && now && strcmp(old, now) != 0)
@@ -253,14 +247,15 @@ static void write_pinned(struct rb_run_files *f, struct rb_buf *out)
 bool rb_run_preflight_files(struct rb_run_files *f, struct rb_buf *out_pinned, struct rb_err *err)
 {
     struct rb_err refusal = {0};
-    bool pinned;
-    if (!rb_run_preflight(&f->plan, &f->arena, judge_preflight, &refusal, &pinned, err))
+    bool pinned, has_digests;
+    if (!rb_pin_images(&f->plan, &f->arena, &has_digests, err) ||
+        !rb_run_preflight(&f->plan, &f->arena, judge_preflight, &refusal, &pinned, err))
         return false;
     if (refusal.code) {
         *err = refusal;
         return false;
     }
-    if (pinned)
+    if (pinned || has_digests)
         write_pinned(f, out_pinned);
     return true;
 }

@@ -183,6 +183,8 @@ static struct rb_launcher *make_launcher(void *ctx, const struct rb_launcher_eve
         .run_dir = s->files->dir,
         .workdir = s->files->workdir,
         .reconnects = s->near ? NEAR_RECONNECTS : 0,
+        .containers = s->files->plan.containers,
+        .n_containers = s->files->plan.n_containers,
         .find_machine = s->host.find_machine,
         .machine_ctx = s->host.ctx,
         .events = *events,

@@ -74,5 +74,6 @@ const struct rb_transport rb_transport_slurm = {
     .beat = rb_transport_beat_by_file,
     .prepare = slurm_prepare,
     .make_user_data = slurm_user_data,
+    .engines = "apptainer",
     .by_shared_dir = true,
 };

@@ -60,6 +60,7 @@ const struct rb_transport rb_transport_ssh = {
     .beat = rb_node_switch_beat,
     .prepare = ssh_prepare,
     .make_user_data = ssh_user_data,
+    .engines = "podman docker",
 };
 
 // This machine is the node: its home is a directory of the run.
@@ -80,6 +81,7 @@ const struct rb_transport rb_transport_local = {
     .name = "local",
     .is_users_shell = true,
     .argv = local_argv,
+    .engines = "podman",
 };
 
 void rb_transport_beat_by_file(int64_t shutdown_in_s, struct rb_buf *out_command, struct rb_buf *out_input)

@@ -37,6 +37,7 @@ struct rb_transport {
     // User data of one node, and the host key that it will have ("": it needs none). NULL: nodes are launched with none.
     bool (*make_user_data)(const struct rb_birth *birth, struct rb_buf *out, char host_key[static 128],
                            struct rb_err *err);
+    const char *engines; // that may run the container of a node, in order; NULL: its nodes are containers
     bool by_shared_dir; // nodes are reached through resources.slurm.shared_dir
 };
 

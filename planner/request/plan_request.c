@@ -128,22 +128,6 @@ static void fill_spot_stand_ins(struct assembly *a, int n_used)
                                 "machines; import spot prices with `rbprofile import prices.csv`");
 }
 
-// --- images
-
-static void fill_images(struct assembly *a, struct rb_plan *plan)
-{
-    const struct rb_resources *r = &a->search->req->job->resources;
-    struct rb_key_value *images = rb_arena_array(a->arena, (size_t)r->n_image_ids, sizeof *images);
-    for (int i = 0; i < r->n_image_ids; i++) {
-        bool used = false;
-        for (int o = 0; o < a->n_offers && !used; o++)
-            used = rb_infra_within(a->offers[o].infra, r->image_ids[i].key);
-        if (used)
-            images[plan->n_images++] = r->image_ids[i];
-    }
-    plan->images = images;
-}
-
 // --- warnings
 
 static bool same_reason(const struct rb_scenario *s, int a, int b)
@@ -538,7 +522,7 @@ static bool assemble(struct rb_search *search, const struct rb_planner *planner,
     plan.n_offers = a.n_offers;
     plan.fallbacks = a.fallbacks;
     plan.n_fallbacks = a.n_fallbacks;
-    fill_images(&a, &plan);
+    rb_plan_set_images(&plan, a.arena);
     if (planner->on_average)
         promise_average(&a, &plan);
     fill_warnings(&a, result, &plan, planner->on_average);

@@ -15,17 +15,18 @@ static const struct provider {
     const char *name;
     bool needs_region;         // its prices differ by region
     bool may_be_free;          // its machines are there whether or not they are used: no bill comes for them
+    bool has_pods;             // its nodes are containers
     const char *region, *zone; // extended regular expressions, NULL: it has none
     const char *example;
 } providers[] = {
-    {"aws", true, false, "^(us|eu|ap|sa|ca|me|af|il|mx)-[a-z]+-[0-9]{1,2}$",
+    {"aws", true, false, false, "^(us|eu|ap|sa|ca|me|af|il|mx)-[a-z]+-[0-9]{1,2}$",
      "^(us|eu|ap|sa|ca|me|af|il|mx)-[a-z]+-[0-9]{1,2}(-[a-z]+-[0-9]{1,2})?[a-z]$", "aws/us-east-1/us-east-1a"},
-    {"gcp", true, false, "^[a-z]+-[a-z]+[0-9]{1,2}$", "^[a-z]+-[a-z]+[0-9]{1,2}-[a-z]$", "gcp/us-central1/us-central1-a"},
-    {"k8s", true, true, "^[A-Za-z0-9_.-]{1,59}$", NULL, "k8s/lab"},
-    {"local", false, true, NULL, NULL, "local"},
-    {"mock", true, false, "^[a-z0-9-]{1,32}$", "^[a-z0-9-]{1,33}$", "mock/us-east-1/us-east-1a"},
-    {"pool", false, true, NULL, NULL, "pool"}, // nodes lent by a pool: rbrun --pool writes it into the plans of its jobs
-    {"slurm", false, true, "^[A-Za-z0-9_.-]{1,64}$", NULL, "slurm/partition"},
+    {"gcp", true, false, false, "^[a-z]+-[a-z]+[0-9]{1,2}$", "^[a-z]+-[a-z]+[0-9]{1,2}-[a-z]$", "gcp/us-central1/us-central1-a"},
+    {"k8s", true, true, true, "^[A-Za-z0-9_.-]{1,59}$", NULL, "k8s/lab"},
+    {"local", false, true, false, NULL, NULL, "local"},
+    {"mock", true, false, false, "^[a-z0-9-]{1,32}$", "^[a-z0-9-]{1,33}$", "mock/us-east-1/us-east-1a"},
+    {"pool", false, true, false, NULL, NULL, "pool"}, // nodes lent by a pool: rbrun --pool writes it into the plans of its jobs
+    {"slurm", false, true, false, "^[A-Za-z0-9_.-]{1,64}$", NULL, "slurm/partition"},
 };
 #define N_PROVIDERS (sizeof providers / sizeof providers[0])
 
@@ -106,4 +107,10 @@ bool rb_infra_may_be_free(const char *infra)
 {
     const struct provider *p = provider_of(infra);
     return p && p->may_be_free;
+}
+
+bool rb_infra_has_pods(const char *infra)
+{
+    const struct provider *p = provider_of(infra);
+    return p && p->has_pods;
 }

@@ -16,6 +16,8 @@ bool rb_infra_is_priceable(const char *infra);
 // May a machine there be declared free? This machine, the nodes of an existing cluster, and nodes that a pool lends, because
 // the pool's own run is billed for them.
 bool rb_infra_may_be_free(const char *infra);
+// Are its nodes pods, which are launched from a container image and are the container in which work runs?
+bool rb_infra_has_pods(const char *infra);
 // "aws/us-east-1/us-east-1a" is within "aws/us-east-1", "aws" and "*", and within itself.
 bool rb_infra_within(const char *infra, const char *pattern);
 

@@ -321,10 +321,10 @@ static bool read_resources(struct rb_importer *im, const struct rb_node *root, s
     static const struct rb_key_rule rules[] = {
         {"slots_per_trial", RB_KEY_READ, NULL},
         {"agent_label priority resource_pool weight", RB_KEY_IGNORED, NULL},
-        {"devices", RB_KEY_DROPPED, "there are no containers here"},
+        {"devices", RB_KEY_DROPPED, "a trial sees the GPUs of its node alone"},
         {"is_single_node", RB_KEY_DROPPED, "a trial stays on one node unless trial.max_nodes is larger"},
         {"max_slots", RB_KEY_DROPPED, "resources.max_nodes bounds the nodes rented at once"},
-        {"shm_size", RB_KEY_DROPPED, "there are no containers here: trials have the node's /dev/shm"},
+        {"shm_size", RB_KEY_DROPPED, "trials have the node's /dev/shm"},
         {0},
     };
     const struct rb_node *resources = rb_import_given(root, "resources"),
@@ -379,7 +379,7 @@ static bool read_variables(struct rb_importer *im, const struct rb_node *list, s
 
 static bool read_environment(struct rb_importer *im, const struct rb_node *root, struct rb_err *err)
 {
-    static const char containers[] = "there are no containers here: `setup` prepares a node";
+    static const char containers[] = "name its image by `image`, or prepare nodes by `setup`";
     static const struct rb_key_rule rules[] = {
         {"environment_variables", RB_KEY_READ, NULL},
         {"add_capabilities drop_capabilities force_pull_image image pod_spec ports proxy_ports "
@@ -511,7 +511,7 @@ static bool read_experiment(struct rb_importer *im, const struct rb_node *root, 
         {"debug description labels log_retention_days preemption_timeout profiling project "
          "retention_policy scheduling_unit tensorboard_storage workspace",
          RB_KEY_IGNORED, NULL},
-        {"bind_mounts", RB_KEY_DROPPED, "there are no containers here: `setup` may mount what a node needs"},
+        {"bind_mounts", RB_KEY_DROPPED, "of a node's disk a container sees only the run: `setup` may fetch what trials need"},
         {"checkpoint_policy min_checkpoint_period min_validation_period perform_initial_validation", RB_KEY_DROPPED,
          own_pace},
         {"data", RB_KEY_DROPPED, "pass what the script reads from it in another way: by `envs`, or by constants"},

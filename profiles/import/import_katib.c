@@ -268,7 +268,7 @@ static bool read_trial(struct rb_importer *im, const struct rb_node *spec, struc
         return rb_node_refuse(container, err, RB_E_JOB_LACKS,
                               "the container's image holds the command: give --run COMMAND");
     rb_import_warn(im, RB_DRAFT_SETUP, container,
-                   "there is no image here: `setup` prepares a node, and files of the image "
+                   "name its image by `image`, or prepare nodes by `setup`; files of the image "
                    "belong into the job's folder");
     rb_import_set_run(im, rb_buf_str(&command), container);
     return true;

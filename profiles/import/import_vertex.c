@@ -126,7 +126,7 @@ static bool read_command(struct rb_importer *im, const struct rb_node *pool, str
         return rb_node_refuse(pool, err, RB_E_JOB_LACKS, "the image holds the command: give --run COMMAND");
     rb_buf_puts(&command, " $RB_ARGS");
     rb_import_warn(im, RB_DRAFT_SETUP, pool,
-                   "there is no image here: `setup` prepares a node, and files of the image or package "
+                   "name its image by `image`, or prepare nodes by `setup`; files of the image or package "
                    "belong into the job's folder");
     rb_import_set_run(im, rb_buf_str(&command), pool);
     return true;

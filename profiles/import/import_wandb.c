@@ -452,7 +452,7 @@ static bool read_sweep(struct rb_importer *im, const struct rb_node *root, struc
     static const struct rb_key_rule rules[] = {
         {"command early_terminate method metric name parameters program run_cap", RB_KEY_READ, NULL},
         {"apiVersion controller description entity kind project settings tags", RB_KEY_IGNORED, NULL},
-        {"image_uri", RB_KEY_DROPPED, "there are no containers here: `setup` prepares a node"},
+        {"image_uri", RB_KEY_DROPPED, "name its image by `image`, or prepare nodes by `setup`"},
         {"job", RB_KEY_DROPPED, "a launch job is not looked up; the command is `run`"},
         {0},
     };

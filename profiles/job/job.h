@@ -196,6 +196,9 @@ struct rb_job {
     const struct rb_key_value *envs;
     int n_envs;
     struct rb_string_list secrets; // names
+    const struct rb_key_value *images; // infra -> container image, or "*" for all (profiles/job/job_image.h)
+    int n_images;
+    const char *image_user, *image_password; // names of variables, for the images' registry; NULL, both: none
     const char *setup;       // NULL: none
     const char *run;
     const char *checkpoint_dir;  // relative to the trial's directory

@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "base/text/units.h"
 #include "profiles/guess/guess.h"
+#include "profiles/job/job_image.h"
 #include "profiles/job/job_names.h"
 #include "profiles/job/job_overrides.h"
 #include "profiles/job/job_policy.h"
@@ -369,7 +370,8 @@ static const char *const job_keys[] = {
     "version",   "name",           "workdir", "seed",      "metric",   "parameters", "scheduler",
     "policy",    "policy_options", "profile", "trial",     "envs",     "secrets",    "setup",
     "run",       "checkpoint",     "data",    "resources", "deadline", "budget",     "confidence",
-    "objective", "on_drift",       "guess",   "sinks",     "notify",   "approval",   NULL};
+    "objective", "on_drift",       "guess",   "sinks",     "notify",   "approval",
+    "image",     "image_credentials", NULL};
 
 // Every other document here begins with its format; a job does not. NULL: no such text.
 static const char *format_of(const struct rb_node *root)
@@ -417,6 +419,7 @@ static bool read_job(const struct rb_node *root, struct rb_arena *arena, struct 
            rb_trial_args_check(job, rb_node_member(rb_map_get(&m, "trial"), "args"), err) &&
            read_data(rb_keys_given(&m, "data"), arena, job, err) &&
            rb_resources_read(rb_keys_given(&m, "resources"), arena, &job->resources, err) && check_cpus(&m, job, err) &&
+           rb_job_image_read(&m, arena, job, err) && rb_job_image_check(&m, job, err) &&
            read_constraints(&m, job, err) && read_guess(rb_keys_given(&m, "guess"), arena, job, err) &&
            rb_sinks_read(rb_keys_given(&m, "sinks"), arena, &job->sinks, err) &&
            rb_hooks_read(rb_keys_given(&m, "notify"), arena, &job->hooks, err);

@@ -2,6 +2,7 @@
 // plan keeps the job and is no place for secrets, so an address that may be one is only named.
 #include "profiles/job/job_notify.h"
 
+#include "profiles/job/job_image.h"
 #include "profiles/job/job_names.h"
 #include "profiles/job/keys.h"
 
@@ -22,10 +23,11 @@ const char *rb_hook_url_variable(const struct rb_hook_spec *h)
 
 struct rb_string_list rb_job_hidden_variables(const struct rb_job *job, struct rb_arena *arena)
 {
-    const char **names = rb_arena_array(arena, (size_t)(job->secrets.n + 2 * job->hooks.n) + 1, sizeof *names);
+    const struct rb_string_list secrets = rb_job_secret_variables(job, arena);
+    const char **names = rb_arena_array(arena, (size_t)(secrets.n + 2 * job->hooks.n) + 1, sizeof *names);
     int n = 0;
-    for (int i = 0; i < job->secrets.n; i++)
-        names[n++] = job->secrets.items[i];
+    for (int i = 0; i < secrets.n; i++)
+        names[n++] = secrets.items[i];
     for (int i = 0; i < job->hooks.n; i++) {
         const struct rb_hook_spec *h = &job->hooks.items[i];
         if (rb_hook_url_variable(h))

@@ -4,6 +4,7 @@
 
 #include "base/text/units.h"
 #include "profiles/guess/guess.h"
+#include "profiles/job/job_image.h"
 #include "profiles/job/job_names.h"
 #include "profiles/job/job_policy.h"
 #include "profiles/job/job_resources.h"
@@ -151,6 +152,7 @@ void rb_job_write(const struct rb_job *job, struct rb_json *j)
     rb_json_key(j, "resources");
     rb_resources_write(&job->resources, j);
     write_constraints(job, j);
+    rb_job_image_write(job, j);
     if (job->guess) {
         rb_json_key(j, "guess");
         rb_guess_write(job->guess, j);

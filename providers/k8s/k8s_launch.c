@@ -60,8 +60,7 @@ bool rb_kube_check_launch(const struct rb_kube *k, const struct rb_launch *what,
                           k->region);
     if (!what->image_id || !rb_launch_tag(what, "rb:run-id") || !rb_launch_tag(what, "rb:owner")) {
         rb_err_set(err, RB_E_K8S_LAUNCH,
-                   "k8s/%s: no image; give resources.image_id an entry such as {k8s/%s: registry/image@sha256:...}",
-                   k->region, k->region);
+                   "k8s/%s: no image; name one in the job, best by its digest: image: registry/image@sha256:...", k->region);
         if (err)
             snprintf(err->key, sizeof err->key, "resources.image_id");
         return false;

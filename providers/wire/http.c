@@ -38,7 +38,7 @@ struct transfer {
     char *request_body;
     size_t request_len;
     struct rb_buf body;
-    char retry_after[64], date[64], metadata_flavor[16]; // "": not sent
+    char retry_after[64], date[64], metadata_flavor[16], challenge[512], content_digest[80]; // "": not sent
     int64_t timeout_us;
     int64_t body_since_us; // the first byte of the body came, attended time; meaningless while there is none
     bool metadata, oversize, drips;
@@ -154,9 +154,11 @@ static size_t on_header(char *bytes, size_t size, size_t n, void *arg)
     struct transfer *t = arg;
     n *= size;
     if (n >= 5 && memcmp(bytes, "HTTP/", 5) == 0) // a new answer: forget the headers of an interim one
-        t->retry_after[0] = t->date[0] = t->metadata_flavor[0] = '\0';
+        t->retry_after[0] = t->date[0] = t->metadata_flavor[0] = t->challenge[0] = t->content_digest[0] = '\0';
     keep_header(bytes, n, "Retry-After", t->retry_after, sizeof t->retry_after);
     keep_header(bytes, n, "Date", t->date, sizeof t->date);
+    keep_header(bytes, n, "WWW-Authenticate", t->challenge, sizeof t->challenge);
+    keep_header(bytes, n, "Docker-Content-Digest", t->content_digest, sizeof t->content_digest);
     keep_header(bytes, n, "Metadata-Flavor", t->metadata_flavor, sizeof t->metadata_flavor);
     return n;
 }
@@ -229,6 +231,8 @@ static void deliver(struct transfer *t, CURLcode result)
         .retry_after = t->retry_after[0] ? t->retry_after : NULL,
         .date = t->date[0] ? t->date : NULL,
         .metadata_flavor = t->metadata_flavor[0] ? t->metadata_flavor : NULL,
+        .challenge = t->challenge[0] ? t->challenge : NULL,
+        .content_digest = t->content_digest[0] ? t->content_digest : NULL,
         .sent = may_have_been_sent(t->easy),
         .transport_error = reason_of(t, result),
     };

@@ -41,6 +41,8 @@ struct rb_http_response {
     const char *retry_after;      // header or NULL
     const char *date;             // header or NULL
     const char *metadata_flavor;  // header or NULL: the name of the metadata service that answered
+    const char *challenge;        // header WWW-Authenticate or NULL: how the peer wants to know who we are
+    const char *content_digest;   // header Docker-Content-Digest or NULL
     bool sent;                    // the request may have reached the peer (outcome unknown if status is 0)
     const char *transport_error;  // NULL or libcurl's message
 };

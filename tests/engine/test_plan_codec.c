@@ -102,6 +102,7 @@ static void complete(struct random_plan *p, uint64_t seed)
 {
     static const char *const warnings[] = {"public IPv4 is not \"modelled\""};
     static const struct rb_key_value images[] = {{"aws/us-east-1", "ami-123"}};
+    static const struct rb_key_value containers[] = {{"local", "docker.io/library/python@sha256:00"}};
     static const int fallbacks[] = {1, 0};
     static struct rb_plan_baseline baselines[3];
     struct rb_stream s;
@@ -119,6 +120,8 @@ static void complete(struct random_plan *p, uint64_t seed)
     p->plan.bound = some_bound(seed);
     p->plan.images = images;
     p->plan.n_images = (int)(seed % 2);
+    p->plan.containers = containers;
+    p->plan.n_containers = (int)(seed % 3 == 0);
     p->plan.fallbacks = fallbacks;
     p->plan.n_fallbacks = 2;
     p->plan.warnings = warnings;

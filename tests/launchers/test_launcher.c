@@ -46,6 +46,7 @@ struct seen {
 struct fixture {
     bool ssh;
     char dir[64];
+    char meet[128]; // where scripts and tests meet: of the test's folders one that a container sees
     struct rb_loop_uv *uv;
     struct rb_launcher *launcher;
     struct rb_job job;
@@ -298,6 +299,10 @@ static void make_launcher(struct fixture *f)
     snprintf(work, sizeof work, "%s/src", f->dir);
     config.workdir = work;
     config.transport = rb_transport_find(f->ssh ? "ssh" : "local");
+    static struct rb_key_value box = {.key = "*"};
+    box.value = getenv("RB_TEST_IMAGE");
+    config.containers = &box;
+    config.n_containers = box.value != NULL;
     f->launcher = rb_launcher_create(&config);
 }
 
@@ -337,6 +342,7 @@ static struct fixture *create_fixture(bool ssh, int reconnects)
     f->reconnects = reconnects;
     snprintf(f->dir, sizeof f->dir, "/tmp/rb-launcher-XXXXXX");
     assert_non_null(mkdtemp(f->dir));
+    snprintf(f->meet, sizeof f->meet, "%s%s", f->dir, getenv("RB_TEST_IMAGE") ? "/local/node-0/rb/test-run" : "");
     char src[128];
     snprintf(src, sizeof src, "%s/src", f->dir);
     mkdir(src, 0700);
@@ -822,7 +828,7 @@ static void midway_checkpoints_are_kept(void **state)
     snprintf(command, sizeof command,
              "cd $RB_CHECKPOINT_DIR; for i in 1 2 3; do mkdir new; echo weights $i >new/model; mv new at-$i; done;"
              "ln -s /etc at-4; mkdir at-9; echo mine >at-9/y; echo begun; until [ -e %s/go ]; do sleep 0.05; done; echo last >model",
-             f->dir);
+             f->meet);
     start(f, 0, command);
     wait_until(f, zero_has_line);
     keep(f, "at-1", 1); // on its way
@@ -839,7 +845,7 @@ static void midway_checkpoints_are_kept(void **state)
     keep(f, "at-6", 6); // replaces it before that is known: only the last one is reported
     wait_until(f, zero_kept_six);
     assert_string_equal(rb_buf_str(&f->seen[0].kept), "1 3 4! 6! ");
-    write_text(f->dir, "go", "");
+    write_text(f->meet, "go", "");
     wait_until(f, zero_exited);
     f->launcher->ops->save(f->launcher, 0, 0, dest);
     wait_until(f, zero_saved);
@@ -1012,12 +1018,32 @@ static void hostile_archives_stay_packed(void **state)
     }
 }
 
+// In a container numbers are others.
+static void assert_nothing_is_left_of_zero(const struct fixture *f)
+{
+    char command[256];
+    snprintf(command, sizeof command,
+             "LC_ALL=C grep -lsF 'RB_PREEMPT_FILE=%s/local/node-0/rb/test-run/trials/0/' /proc/[0-9]*/environ "
+             ">/dev/null",
+             f->dir);
+    int left = system(command);
+    for (int i = 0; i < 200 && left == 0; i++) {
+        usleep(10000);
+        left = system(command);
+    }
+    assert_int_not_equal(left, 0);
+}
+
 // The process whose number is in the file `child`.
 static void assert_child_goes(const struct fixture *f)
 {
-    char path[128], *text;
+    char path[160], *text;
     size_t n;
-    snprintf(path, sizeof path, "%s/child", f->dir);
+    if (getenv("RB_TEST_IMAGE")) {
+        assert_nothing_is_left_of_zero(f);
+        return;
+    }
+    snprintf(path, sizeof path, "%s/child", f->meet);
     assert_true(rb_read_file(path, 64, &text, &n, NULL));
     int gone = kill(atoi(text), 0);
     for (int i = 0; i < 200 && gone == 0; i++) { // a zombie until its new parent reaps it
@@ -1037,7 +1063,7 @@ static void kill_ends_the_whole_group(void **state)
     struct fixture *f = *state;
     char command[512];
     snprintf(command, sizeof command,
-             "trap '' TERM; sleep 300 & echo $! >%s/child; echo started; while :; do sleep 1; done", f->dir);
+             "trap '' TERM; sleep 300 & echo $! >%s/child; echo started; while :; do sleep 1; done", f->meet);
     start(f, 0, command);
     wait_until(f, zero_has_line);
     f->launcher->ops->kill(f->launcher, 0, 0);
@@ -1051,7 +1077,7 @@ static void what_a_script_leaves_ends_with_it(void **state)
 {
     struct fixture *f = *state;
     char command[512];
-    snprintf(command, sizeof command, "trap '' TERM; sleep 300 & echo $! >%s/child; exit 3", f->dir);
+    snprintf(command, sizeof command, "trap '' TERM; sleep 300 & echo $! >%s/child; exit 3", f->meet);
     start(f, 0, command);
     wait_until(f, zero_exited);
     assert_int_equal(f->seen[0].exit_code, 3);
@@ -1067,7 +1093,7 @@ static void what_has_left_the_group_ends_with_its_script(void **state)
     struct fixture *f = *state;
     char command[512];
     start(f, 1, "echo started; setsid sleep 300"); // another's is left alone
-    snprintf(command, sizeof command, LEAVES_THE_GROUP "exit 3", f->dir, f->dir);
+    snprintf(command, sizeof command, LEAVES_THE_GROUP "exit 3", f->meet, f->meet);
     start(f, 0, command);
     wait_until(f, zero_exited);
     assert_int_equal(f->seen[0].exit_code, 3);
@@ -1081,7 +1107,7 @@ static void what_has_left_the_group_is_killed_with_it(void **state)
 {
     struct fixture *f = *state;
     char command[512];
-    snprintf(command, sizeof command, LEAVES_THE_GROUP "echo started; sleep 300", f->dir, f->dir);
+    snprintf(command, sizeof command, LEAVES_THE_GROUP "echo started; sleep 300", f->meet, f->meet);
     start(f, 0, command);
     wait_until(f, zero_has_line);
     f->launcher->ops->kill(f->launcher, 0, 0);
@@ -1119,7 +1145,7 @@ static void what_outlives_its_supervisor_is_killed(void **state)
 {
     struct fixture *f = *state;
     char command[512];
-    snprintf(command, sizeof command, LEAVES_THE_GROUP "kill -s KILL 0", f->dir, f->dir);
+    snprintf(command, sizeof command, LEAVES_THE_GROUP "kill -s KILL 0", f->meet, f->meet);
     start(f, 0, command);
     wait_until(f, zero_exited);
     assert_int_equal(f->seen[0].exit_code, 137);
@@ -1158,9 +1184,9 @@ static void node_forgotten_while_its_trials_are_killed(void **state)
 // Another controller's launcher, or the same one after the network was gone: it is told of the node, then of the start.
 static void follows_again_from_the_first_line(struct fixture *f, void (*leave)(struct fixture *f))
 {
-    char command[256];
+    char command[512];
     snprintf(command, sizeof command,
-             "echo first; while [ ! -e %s/go ]; do sleep 0.05; done; echo second; echo ran >>%s/runs", f->dir, f->dir);
+             "echo first; while [ ! -e %s/go ]; do sleep 0.05; done; echo second; echo ran >>%s/runs", f->meet, f->meet);
     start(f, 0, command);
     wait_until(f, zero_has_line);
     leave(f);
@@ -1169,13 +1195,13 @@ static void follows_again_from_the_first_line(struct fixture *f, void (*leave)(s
     prepare_node(f, f->host.public_line);
     wait_until(f, is_prepared);
     start(f, 0, command);
-    write_text(f->dir, "go", "");
+    write_text(f->meet, "go", "");
     wait_until(f, zero_exited);
     assert_has_line(f, 0, "first");
     assert_has_line(f, 0, "second");
-    char path[128], *text;
+    char path[160], *text;
     size_t n;
-    snprintf(path, sizeof path, "%s/runs", f->dir);
+    snprintf(path, sizeof path, "%s/runs", f->meet);
     assert_true(rb_read_file(path, 64, &text, &n, NULL));
     assert_string_equal(text, "ran\n"); // started once only
     free(text);
@@ -1354,7 +1380,7 @@ static void lost_connection_is_made_again(void **state)
     // Every connection of the node's sshd dies; the trial must not notice.
     snprintf(command, sizeof command, "pkill -KILL -P %d", (int)f->sshd);
     assert_return_code(system(command), 0);
-    write_text(f->dir, "go", "");
+    write_text(f->meet, "go", "");
     wait_until(f, zero_exited);
     assert_int_equal(f->seen[0].exit_code, 0);
     assert_has_line(f, 0, "second");
@@ -1388,7 +1414,7 @@ static void connections_may_be_lost_again_and_again(void **state)
         snprintf(command, sizeof command, "pkill -KILL -P %d", (int)f->sshd);
         assert_return_code(system(command), 0);
         snprintf(go, sizeof go, "go%d", i + 1);
-        write_text(f->dir, go, "");
+        write_text(f->meet, go, "");
     }
     wait_until(f, zero_exited);
     assert_int_equal(f->seen[0].exit_code, 0);
@@ -1429,8 +1455,40 @@ static void a_master_that_was_left_is_ended(void **state)
     assert_int_not_equal(system(command), 0);
 }
 
+// What a container must not change; the image is there. By tests/executor/images/image_runs.py.
+static int run_boxed(void)
+{
+#define BOXED(fn) cmocka_unit_test_setup_teardown(fn, setup_local, teardown)
+    const struct CMUnitTest tests[] = {
+        BOXED(exit_code_and_output),
+        BOXED(exit_is_seen_at_once),
+        BOXED(environment_contract),
+        BOXED(a_script_finds_exactly_the_parameters),
+        BOXED(command_gets_words),
+        BOXED(files_are_followed),
+        BOXED(stop_keeps_what_rested),
+        BOXED(stop_keeps_no_file_less),
+        BOXED(checkpoint_goes_round),
+        BOXED(midway_checkpoints_are_kept),
+        BOXED(links_in_a_checkpoint_are_told),
+        BOXED(who_is_asked_gives_way),
+        BOXED(hostile_archives_stay_packed),
+        BOXED(kill_ends_the_whole_group),
+        BOXED(what_a_script_leaves_ends_with_it),
+        BOXED(what_has_left_the_group_ends_with_its_script),
+        BOXED(what_has_left_the_group_is_killed_with_it),
+        BOXED(what_outlives_its_supervisor_is_killed),
+        BOXED(node_forgotten_while_its_trials_are_killed),
+        BOXED(restarted_controller_follows_from_the_first_line),
+        BOXED(hostile_output),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
 int main(void)
 {
+    if (getenv("RB_TEST_IMAGE"))
+        return run_boxed();
     if (access("/usr/sbin/sshd", X_OK) != 0) {
         printf("skipped: /usr/sbin/sshd is not installed (openssh-server)\n");
         return EXIT_SKIPPED;

@@ -271,6 +271,16 @@ static struct rb_report_form any_form(struct maker *m)
     return f;
 }
 
+static const struct rb_key_value *some_images(struct maker *m, int *out_n)
+{
+    static const struct rb_key_value rows[] = {{"*", "python:3.12"},
+                                               {"aws", "registry.example.org:5000/a/b_c"},
+                                               {"local", "localhost/mine:7"},
+                                               {"slurm/gpu", "a@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"}};
+    *out_n = (int)between(m, 0, 3);
+    return coin(m) ? &rows[1] : (*out_n = 1, &rows[0]);
+}
+
 static struct rb_job any_job(struct maker *m)
 {
     static const char *const names[] = {"cifar", "a", "0-9-z"};
@@ -320,6 +330,11 @@ static struct rb_job any_job(struct maker *m)
     if (j.on_average)
         j.confidence = 0.95;
     j.envs = some_pairs(m, envs, (int)N_OF(envs), true, &j.n_envs);
+    j.images = some_images(m, &j.n_images);
+    if (coin(m)) {
+        j.image_user = "REGISTRY_USER";
+        j.image_password = any_text(m);
+    }
     j.target = j.has_target ? any_double(m) : 0;
     j.data_uusd_per_gb = j.data_bytes ? between(m, 0, 1000000) : 0;
     j.data_fetch = j.data_bytes && coin(m) ? any_text(m) : NULL;
@@ -476,6 +491,9 @@ static void same_job(const struct rb_job *a, const struct rb_job *b)
     assert_string_equal(a->profile, b->profile);
     same_trial(&a->trial, &b->trial);
     same_pairs(a->envs, a->n_envs, b->envs, b->n_envs);
+    same_pairs(a->images, a->n_images, b->images, b->n_images);
+    same_text(a->image_user, b->image_user);
+    same_text(a->image_password, b->image_password);
     same_list(&a->secrets, &b->secrets);
     same_text(a->setup, b->setup);
     assert_string_equal(a->run, b->run);

@@ -3,11 +3,11 @@ that became a text. One per place, where list items of the same shape are one pl
 import copy
 
 # Maps whose keys are the user's own.
-OPEN = {"params", "parameters", "envs", "images", "image_id", "tags", "changes"}
+OPEN = {"params", "parameters", "envs", "images", "image_id", "image", "containers", "tags", "changes"}
 # Grammar that people write by hand: almost every key may be left out, numbers may be texts with units.
 LENIENT = {"config"}
 # What may be missing where: in a plan, and in a profile wherever it stands.
-PLAN_OPTIONAL = {"deadline_at", "disks"}
+PLAN_OPTIONAL = {"containers", "deadline_at", "disks"}
 # Of events.jsonl: what journals of older versions, failures that are compared with none, and suggestions of nothing lack.
 EVENT_OPTIONAL = {"rules", "signature", "said", "values", "because"}
 # Of a trial in a report: what it lacks without a sampler.
@@ -16,6 +16,7 @@ PLAN_AT = {"plan": (), "plan-page": ("plan",), "run-page": ("plan",)}
 PROFILE_OPTIONAL = {(): {"name", "unit", "source", "provisioning", "resumes", "exact", "measured"},
                     ("startup_s",): {"relative_error"}, ("checkpoint_s",): {"relative_error"},
                     ("measured",): {"of"},
+                    ("noise",): {"configuration"},
                     ("training",): {"relative_error", "max_gpus", "max_nodes", "sharing"},
                     ("provisioning",): {"preemption_per_hour", "relative_error", "region_factor"}}
 

@@ -247,6 +247,17 @@ def gives_way(test):
     require(report["outcome"] == "complete", "asks: " + report["outcome"])
 
 
+def boxed(test):
+    """The same in an image, by a stand-in for apptainer: all commands of the job run inside, and what they start is found."""
+    run = Run(test, "boxed", "gpu", nodes=1, epochs=8)
+    text = (JOB % run.job).replace("{type: sha,", "{type: asha, rule: speculate,").replace("sh trial.sh", 'test "$RB_TEST_INSIDE" = yes && sh trial.sh')
+    run.write("job.yaml", text + 'setup: test "$RB_TEST_INSIDE" = yes\nimage: registry.example.org/train@sha256:%s\n' % ("0" * 64))
+    said = run.carry_out()
+    report = run.check_end()
+    require(re.search(r"trial \d+ ended: gave way", said), "boxed: nobody gave way:\n" + said)
+    require(not report["faults"] and report["outcome"] == "complete", "boxed: %s" % faults(report))
+
+
 def beside_local(test):
     """Some stages on Slurm, the others on this machine, which costs nothing."""
     run = Run(test, "beside", "gpu", deadline="140s", infra="[slurm/gpu, local]")
@@ -333,7 +344,7 @@ def measured(test):
     run.wait(run.start("rbplan", "-o", "plan.json", "job.yaml", *store))
 
 
-SCENARIOS = [never_boots, lost_node, killed_controller, gives_way, beside_local, digits, devices, interrupted, refused, doctored,
+SCENARIOS = [never_boots, lost_node, killed_controller, gives_way, boxed, beside_local, digits, devices, interrupted, refused, doctored,
              measured]
 ALONE = [orphaned]  # gc takes whatever nobody carries out from its own state directory
 

@@ -26,10 +26,10 @@ run: "test -e set-up || exit 9; epoch=$(cat $RB_RESUME_FROM/epoch 2>/dev/null ||
   sleep %g; echo $epoch >$RB_CHECKPOINT_DIR/epoch; echo epoch=$epoch val_acc=0.$RB_TRIAL_ID$epoch; \\
   if [ -e $RB_PREEMPT_FILE ]; then exit 75; fi; done"
 checkpoint: {dir: ckpt}
+image: registry.example/train@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
 resources:
   infra: [k8s/lab]
   instance_types: ["g2"]
-  image_id: {k8s/lab: registry.example/train@sha256:0a}
   max_nodes: 2
   kubernetes: {namespace: rb, cpus_per_gpu: 1%s}
 deadline: 10m

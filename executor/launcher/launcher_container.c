@@ -1,0 +1,106 @@
+// The container of a node, between its first command and the job's set-up.
+#include "executor/launcher/launcher_private.h"
+
+#include "base/errors/log.h"
+#include "executor/transport/container.h"
+#include "profiles/job/job_image.h"
+#include "providers/registry/login.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char pull_mark[] = "rb-pull ";
+enum { MAX_TEXT = 4096 }; // bytes of its engine's words that are kept
+
+static void make(void *arg);
+
+static void on_text(void *arg, const char *bytes, size_t n)
+{
+    struct rb_launcher_node *node = arg;
+    const size_t room = MAX_TEXT - node->pull_text.len;
+    rb_buf_append(&node->pull_text, bytes, n < room ? n : room);
+}
+
+static void report_trouble(struct rb_launcher_node *node, int code, const char *said)
+{
+    struct rb_err err = {0};
+    if (code == RB_CONTAINER_NO_ENGINE)
+        rb_err_set(&err, RB_E_CONTAINER_ENGINE,
+                   "node %d: the job's image needs one of these, and none is installed: %s; install it, or boot the "
+                   "node from a resources.image_id that has it",
+                   node->spec.node, node->spec.transport->engines);
+    else
+        rb_err_set(&err, RB_E_CONTAINER, "node %d: the container of %s is not ready (exit code %d): %s",
+                   node->spec.node, node->image, code, said);
+    rb_launcher_report_prepared(node, &err);
+}
+
+static void on_made(void *arg, int code, const char *stderr_tail)
+{
+    struct rb_launcher_node *node = arg;
+    node->process = NULL;
+    if (rb_launcher_held_up(node, code, stderr_tail, -1, &node->timer, make, node))
+        return;
+    const char *pull = strstr(rb_buf_str(&node->pull_text), pull_mark);
+    if (code == 0 && pull)
+        rb_trace("launcher", "node %d: its image was there after %d s", node->spec.node,
+                 atoi(pull + strlen(pull_mark)));
+    if (code == 0)
+        node->then(node);
+    else if (code == 255)
+        rb_launcher_retry_connect(node, stderr_tail);
+    else
+        report_trouble(node, code, stderr_tail);
+}
+
+static bool ask_to_make(struct rb_launcher_node *node, struct rb_err *err)
+{
+    struct rb_launcher_impl *l = node->l;
+    RB_AUTO(rb_buf_finish) struct rb_buf command = RB_BUF_INIT, login = RB_BUF_INIT;
+    if (!rb_registry_login(l->config.job, node->image, &login, err))
+        return false;
+    rb_container_ready(&(struct rb_container){.run_id = l->config.run_id,
+                                              .node = node->spec.node,
+                                              .image = node->image,
+                                              .gpus = node->spec.gpus,
+                                              .data = l->config.job->data_mount,
+                                              .engines = node->spec.transport->engines},
+                       &command);
+    struct rb_process_options o = rb_process_defaults();
+    o.input = login.data;
+    o.input_len = login.len;
+    o.output = on_text;
+    o.exited = on_made;
+    o.arg = node;
+    rb_buf_clear(&node->pull_text);
+    const bool ok = rb_launcher_remote(l, node, rb_buf_str(&command), &o, &node->process, err);
+    if (login.data)
+        explicit_bzero(login.data, login.len);
+    return ok;
+}
+
+static void make(void *arg)
+{
+    struct rb_launcher_node *node = arg;
+    struct rb_err err = {0};
+    node->timer = 0;
+    rb_launcher_report_waiting(node, "it is reached, and its container is not ready: the image is being pulled");
+    if (!ask_to_make(node, &err) && !rb_launcher_hold_up(node->l, &err, -1, &node->timer, make, node))
+        rb_launcher_report_prepared(node, &err);
+}
+
+void rb_launcher_make_container(struct rb_launcher_node *node, rb_loop_fn *next)
+{
+    struct rb_err err = {0};
+    node->then = next;
+    if (!node->image) {
+        next(node);
+    } else if (node->spec.transport->engines) {
+        make(node);
+    } else { // lent by a pool
+        rb_err_set(&err, RB_E_CONTAINER,
+                   "node %d is a pod of its pool, whose image is the pool's: remove `image` from this job",
+                   node->spec.node);
+        rb_launcher_report_prepared(node, &err);
+    }
+}

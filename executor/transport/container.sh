@@ -1,0 +1,160 @@
+# The container of a node, whose image the job names. Runs on the node, outside of it; POSIX sh. In the node's home:
+#   ready DIR NAME IMAGE GPUS DATA ENGINES...   it runs: one of the engines is there, the image was pulled, and DIR/enter leads into it.
+#                 DATA: a folder of the node that it sees, too, if there is one; empty: none.
+#                 stdin: user and password for the image's registry, a line each, or nothing. Prints "rb-pull SECONDS"
+#   drop DIR      it is gone, and everything that ran in it. For machines that go on without us
+# DIR is the folder of the run. The container sees it and DATA at the same paths, and nothing else of the node's disk; it has the node's
+# network, shared memory and GPUs (those that are asked for), and our user. It is entered by `sh DIR/enter COMMAND`; 255: it is gone.
+# PID 1 in it waits, and takes over what is orphaned.
+set -u
+umask 077
+
+# What the node script needs in the image.
+# shellcheck disable=SC2016
+probe='for c in base64 cksum date flock grep sed setsid stat tail tar; do
+    command -v $c >/dev/null || { echo "the image has no $c" >&2; exit 1; }
+done
+tail --help 2>&1 | grep -q -e --pid || { echo "the tail of the image has no --pid: install coreutils in it" >&2; exit 1; }'
+
+die() { code=$1; shift; echo "$*" >&2; exit "$code"; }
+
+# What engines write on login is kept in memory, and goes with this script.
+log_in() { # sets secrets; nothing to log in with: empty
+    secrets=''
+    read -r user && read -r password || return 0
+    secrets=$(mktemp -d /dev/shm/rb-login.XXXXXX 2>/dev/null) || secrets=$(mktemp -d) || return 1
+    trap 'rm -rf "$secrets"' EXIT
+    export DOCKER_CONFIG="$secrets" REGISTRY_AUTH_FILE="$secrets/config.json"
+    # shellcheck disable=SC2086
+    case $engine in
+    apptainer) export APPTAINER_DOCKER_USERNAME="$user" APPTAINER_DOCKER_PASSWORD="$password" ;;
+    *) printf %s "$password" | $engine login $loopback --username "$user" --password-stdin "${image%%/*}" >/dev/null ;;
+    esac
+}
+
+is_there() {
+    case $engine in
+    apptainer) [ "$(cat "$dir/image.name" 2>/dev/null)" = "$image" ] ;;
+    *) $engine image inspect "$image" >/dev/null 2>&1 ;;
+    esac
+}
+
+# A folder, because the process that shows a file as one ends with the command that began it.
+build_folder() {
+    rm -rf "$dir/image" && apptainer build --sandbox --fix-perms "$dir/image" "docker://$image" >&2 &&
+        echo "$image" >"$dir/image.name"
+}
+
+pull_once() {
+    # shellcheck disable=SC2086
+    case $engine in
+    apptainer) build_folder ;;
+    *) $engine pull $loopback --quiet "$image" >/dev/null ;;
+    esac
+}
+
+pull() {
+    began=$(date +%s)
+    loopback=''
+    case $engine:$image in podman:localhost:* | podman:127.0.0.1:*) loopback=--tls-verify=false ;; esac
+    if ! is_there; then
+        log_in || return 1
+        tries=1
+        until pull_once; do
+            [ $tries -lt 3 ] || return 1
+            sleep $((tries * 2))
+            tries=$((tries + 1))
+        done
+    fi
+    echo "rb-pull $(($(date +%s) - began))"
+}
+
+runs() {
+    [ "$(cat "$dir/container" 2>/dev/null)" = "$engine $name $image" ] &&
+        [ "$($engine inspect -f '{{.State.Running}}' "$name" 2>/dev/null)" = true ]
+}
+
+# Numbers of processes mean nothing in another container: none has the largest that there may be.
+forget_processes() {
+    for pid in "$dir"/trials/*/*/pid; do
+        [ ! -e "$pid" ] || echo 4194304 >"$pid"
+    done
+}
+
+begin() {
+    $engine rm -f "$name" >/dev/null 2>&1
+    echo "$engine $name $image" >"$dir/container" # before there is one: drop must find it
+    forget_processes
+    set -- --detach --name "$name" --label "rb.run-id=${dir#rb/}" --pull never --network host --ipc host --pids-limit -1 \
+        --security-opt label=disable --volume "$PWD/$dir:$PWD/$dir" --entrypoint sh \
+        --env "HOME=$PWD/$dir" --env "USER=$(id -un)" --env "LOGNAME=$(id -un)"
+    [ ! -d "$data" ] || set -- "$@" --volume "$data:$data"
+    [ -z "${RB_NODE_DEVICES:-}" ] || set -- "$@" --env RB_NODE_DEVICES
+    [ -z "${AWS_EC2_METADATA_SERVICE_ENDPOINT:-}" ] || set -- "$@" --env AWS_EC2_METADATA_SERVICE_ENDPOINT
+    case $engine:$gpus in
+    *:0) ;;
+    podman:*) set -- "$@" --device nvidia.com/gpu=all ;;
+    docker:*) set -- "$@" --gpus all ;;
+    esac
+    # Without numbers of its own a login has one user in a container, who is root there and the login outside.
+    if [ "$engine" != podman ] || [ "$(id -u)" = 0 ]; then
+        set -- "$@" --user "$(id -u):$(id -g)"
+    elif grep -Eqs "^($(id -un)|$(id -u)):" /etc/subuid; then
+        set -- "$@" --user "$(id -u):$(id -g)" --userns keep-id
+    else
+        set -- "$@" --user 0:0
+    fi
+    $engine run "$@" "$image" -c 'trap "exit 0" TERM; while :; do sleep 86400 & wait $!; done' >/dev/null && return 0
+    case $engine:$gpus in
+    podman:0) ;;
+    podman:*) echo "(GPUs are given by CDI: nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml, of NVIDIA's container toolkit)" >&2 ;;
+    esac
+    return 1
+}
+
+enter_by_name() {
+    cat <<END
+[ "\$($engine inspect -f '{{.State.Running}}' $name 2>/dev/null)" = true ] || { echo "the node's container $name is gone" >&2; exit 255; }
+exec $engine exec --interactive --workdir "\$PWD" $name sh -c "\$1"
+END
+}
+
+# Processes are the allocation's own; only what they see is the image's.
+enter_folder() {
+    nv=''
+    [ "$gpus" = 0 ] || nv=--nv
+    [ ! -d "$data" ] || nv="$nv --bind '$data'"
+    echo "exec apptainer exec $nv --bind \"\$PWD/$dir\" --pwd \"\$PWD\" \"\$PWD/$dir/image\" sh -c \"\$1\""
+}
+
+ready() {
+    name=$2 image=$3 gpus=$4 data=$5 engine=''
+    shift 5
+    for word in "$@"; do
+        if [ -z "$engine" ] && command -v "$word" >/dev/null 2>&1; then engine=$word; fi
+    done
+    [ -n "$engine" ] || die 3 "none of these is installed: $*"
+    command -v nvidia-smi >/dev/null 2>&1 || gpus=0
+    pull || die 1 "$image could not be pulled by $engine"
+    if [ "$engine" = apptainer ]; then
+        enter_folder >"$dir/enter.new"
+    else
+        runs || begin || die 1 "$engine does not start a container of $image"
+        enter_by_name >"$dir/enter.new"
+    fi
+    mv "$dir/enter.new" "$dir/enter"
+    sh "$dir/enter" "$probe"
+}
+
+drop() {
+    [ -e "$dir/container" ] || return 0
+    read -r engine name _ <"$dir/container"
+    $engine rm -f "$name" >/dev/null 2>&1
+    ! $engine inspect "$name" >/dev/null 2>&1 || die 1 "the container $name does not end: $engine rm -f $name"
+    rm -f "$dir/container" "$dir/enter"
+}
+
+verb=$1
+dir=$2
+shift
+"$verb" "$@"
