@@ -61,6 +61,8 @@ static struct rb_job *owner_job(const struct rb_pool_file *pool, const struct rb
     job->run = "true";
     job->checkpoint_uri = NULL;
     job->checkpoint_bytes = job->data_bytes = 0;
+    job->data_fetch = job->data_mount = NULL; // each job of the pool brings its own to the nodes that it is lent
+    job->data_stays = false;
     job->resources = pool->resources;
     job->deadline_us = job->deadline_at_us = -1;
     job->budget_uusd = pool->budget_uusd;

@@ -140,7 +140,9 @@ bool rb_measurement_store(struct rb_measurement *m, const char *profile, int n_n
         return false;
     const bool fresh = profile && m->options.fresh && rb_campaign_has_measured(m->campaign);
     if (store_nodes(m, n_nodes, now, err) && (!fresh || rb_store_forget_runs(m->store, profile, err)) &&
-        (!profile || (store_readings(m, profile, n_nodes, now, err) && store_runs(m, profile, now, err))) && rb_store_commit(m->store, err))
+        (!profile ||
+         (store_readings(m, profile, n_nodes, now, err) && store_runs(m, profile, now, err))) &&
+        rb_store_commit(m->store, err))
         return true;
     rb_store_rollback(m->store);
     return false;

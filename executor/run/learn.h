@@ -9,7 +9,8 @@
 // Replays the journal, in the caller's transaction.
 // Units: of starts that reported at least three times, each time one unit later, and had their GPUs for themselves; only
 // if the plan was made with a profile that rbprofile measured, of the same command, parameters and scripts.
-// Delays: of nodes that the run rented itself; and how long nodes have carried out data.fetch, on this machine, too. How the prediction fared: of a run that came to its end or was ended by a
+// Delays: of nodes that the run rented itself; and how long nodes carried out data.fetch, on this machine, too.
+// How the prediction fared: of a run that came to its end or was ended by a
 // limit; one that the user stopped, that found its target, that failed or that was resumed says nothing of it.
 bool rb_run_learn(const struct rb_run_files *f, struct rb_journal *j, struct rb_store *s, struct rb_err *err);
 

@@ -241,7 +241,8 @@ bool rb_search_is_outbid(const struct rb_search *search, int offer)
     for (int i = 0; i < s->n_offers; i++) {
         const struct rb_sim_offer *other = &s->sim_offers[i];
         if (i == offer || search->sizes[i].n == 0 || other->training != mine->training ||
-            other->provisioning != mine->provisioning || other->reading != mine->reading || other->offer->gpus != mine->offer->gpus ||
+            other->provisioning != mine->provisioning || other->reading != mine->reading ||
+            other->offer->gpus != mine->offer->gpus ||
             other->billing.data_uusd > mine->billing.data_uusd)
             continue;
         int64_t more = other->billing.rate.uusd_per_hour - mine->billing.rate.uusd_per_hour;

@@ -65,7 +65,7 @@ struct rb_reading {
     const char *infra, *instance_type; // exactly
     int64_t bytes;                     // data.size then
     struct rb_dist read_s;
-    int nodes;                         // so many were measured
+    int nodes;                         // how many were measured
 };
 
 // One thing that a guessed profile rests on.

@@ -466,7 +466,8 @@ bool rb_profile_read(const struct rb_node *root, const char *name_override, cons
         !read_noise(&m, arena, &p, err) || !need_measured(&m, "startup_s", arena, &p.startup_s, err) ||
         !need_measured(&m, "checkpoint_s", arena, &p.checkpoint_s, err) ||
         !rb_provisioning_read(rb_keys_given(&m, "provisioning"), arena, &p.provisioning, &p.n_provisioning, err) ||
-        !read_readings(rb_keys_given(&m, "data"), arena, &p, err) || !read_flag(&m, "resumes", true, &resumes, err) || !read_flag(&m, "exact", false, &p.exact, err))
+        !read_readings(rb_keys_given(&m, "data"), arena, &p, err) ||
+        !read_flag(&m, "resumes", true, &resumes, err) || !read_flag(&m, "exact", false, &p.exact, err))
         return false;
     const struct rb_node *measured = rb_keys_given(&m, "measured");
     p.has_measured = measured != NULL;

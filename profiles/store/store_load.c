@@ -449,7 +449,8 @@ bool rb_store_load_samples(struct rb_store *s, const char *profile, struct rb_ar
 {
     struct rb_samples samples = {.profile = rb_arena_strdup(arena, profile)};
     if (!load_runs(s, profile, arena, &samples, err) || !load_shared(s, profile, arena, &samples, err) ||
-        !load_throughputs(s, profile, arena, &samples, err) || !load_readings(s, profile, arena, &samples, err) || !load_clouds(s, arena, &samples, err))
+        !load_throughputs(s, profile, arena, &samples, err) || !load_readings(s, profile, arena, &samples, err) ||
+        !load_clouds(s, arena, &samples, err))
         return false;
     *out = samples;
     return true;

@@ -318,6 +318,26 @@ static void gives_up_when_no_node_can_be_set_up(void **state)
     fake_run_finish(&r);
 }
 
+// Longer than a boot may take, and than a node lives that hears nothing: it is waited for, and gets heartbeats.
+static void waits_for_the_data_of_a_job(void **state)
+{
+    (void)state;
+    struct fake_run r;
+    fake_run_init(&r, 1);
+    r.machines.training.fetch_us = 45 * MINUTE_US;
+    r.boot_timeout_us = 5 * MINUTE_US;
+    fake_run_open(&r);
+    const int64_t until_us = r.v.now_us + 40 * MINUTE_US;
+    while (r.v.now_us < until_us && virtual_loop_step(&r.v))
+        ;
+    assert_true(r.machines.n_heartbeats >= 20);
+    assert_int_equal(r.machines.n_processes, 0);
+    finish_run(&r);
+    assert_int_equal(r.err.code, RB_ERR_NONE);
+    assert_true(r.machines.n_processes > 0);
+    fake_run_finish(&r);
+}
+
 static void gives_up_when_no_node_ever_boots(void **state)
 {
     (void)state;
@@ -740,6 +760,7 @@ int main(void)
         cmocka_unit_test(gives_up_at_once_when_denied),
         cmocka_unit_test(a_launch_that_was_not_answered_is_not_refused_by_a_denial),
         cmocka_unit_test(gives_up_when_no_node_can_be_set_up),
+        cmocka_unit_test(waits_for_the_data_of_a_job),
         cmocka_unit_test(gives_up_when_no_node_ever_boots),
         cmocka_unit_test(says_why_no_node_was_reached),
         cmocka_unit_test(ends_a_stranger_with_its_tag),

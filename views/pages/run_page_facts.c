@@ -181,7 +181,7 @@ static int count_lost(const struct rb_node *document)
     return n;
 }
 
-// Only if a node was on spot: how many of them the cloud took back, and what all that was lost cost in GPU time. Returns the first.
+// Only if a node was on spot: how many of them were lost, which it returns, and the GPU time of all work that was lost.
 static int spot_fact(struct rb_page *p, const struct rb_node *document)
 {
     const struct rb_node *h = rb_document_items(rb_document_member(document, "history"), "nodes");
@@ -204,7 +204,7 @@ static int spot_fact(struct rb_page *p, const struct rb_node *document)
     return n_lost;
 }
 
-// Only if something failed. n_said: so many nodes are said to be lost elsewhere.
+// Only if something failed. n_said: how many lost nodes another fact names.
 static void failures_fact(struct rb_page *p, const struct rb_node *document, int n_said)
 {
     int all;

@@ -5,8 +5,10 @@ measures the next plan knows, and on this machine.
 import argparse
 import json
 import os
+import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 sys.dont_write_bytecode = True
@@ -66,6 +68,22 @@ class OnACloud(CloudCase):
         self.assertEqual(report["outcome"], "complete")
         self.assertIn("data.fetch on node 0 failed with exit code 3: no bucket", done.stderr)
 
+    def test_fetching_survives_a_killed_controller(self):
+        count = self.state + "-count"
+        self.planned("killed", size="1GB", fetch="echo one >>'%s'; sleep 2; %s" % (count, FETCH))
+        run = subprocess.Popen([os.path.join(self.bin_dir, "rbrun"), "killed.json", "--state-dir", self.state], cwd=self.folder,
+                               env=self.crash.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        until = time.monotonic() + 60
+        while not os.path.exists(count) and time.monotonic() < until:
+            time.sleep(0.02)
+        run.kill()
+        run.wait()
+        report = json.loads(self.rbrun("resume", "--json").stdout.splitlines()[-1])
+        self.assertEqual(report["outcome"], "complete")
+        with open(count, encoding="utf-8") as f:
+            self.assertEqual(len(f.readlines()), len(self.ready()))  # no node fetched twice
+        self.assertTrue(all(e["data_us"] >= 2500000 for e in self.ready()), self.ready())
+
     def test_what_is_mounted_must_be_there(self):
         mount = self.state + "-mount"
         self.planned("mounted", mount=mount)
@@ -100,5 +118,5 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bin", required=True)
     args, rest = parser.parse_known_args()
-    OnACloud.bin_dir = Here.bin = args.bin
+    OnACloud.bin_dir = Here.bin = os.path.abspath(args.bin)
     unittest.main(argv=sys.argv[:1] + rest)

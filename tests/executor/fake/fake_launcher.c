@@ -28,6 +28,7 @@ struct later {
     uint64_t session;
     int node, trial, start;
     int64_t left_s, resource;
+    bool fetches; // the node has been set up, and brings its data
     char path[256];
 };
 
@@ -129,8 +130,18 @@ static void prepared(void *arg)
             rb_err_set(&err, RB_ERR_IO, "no route to host");
         else if (m->training.set_up_fails)
             rb_err_set(&err, RB_ERR_IO, "setup: pip: command not found");
+        else if (m->training.fetch_us > 0 && !l->fetches && !*set_up_of(m, instance)) {
+            l->fetches = true;
+            m->events.fetching(m->events.ctx, l->node, true);
+            m->site.v->ours.timer_start(m->site.v, m->training.fetch_us, prepared, l);
+            return;
+        }
         else
             *set_up_of(m, instance) = true;
+        if (l->fetches)
+            m->events.fetching(m->events.ctx, l->node, false);
+        if (l->fetches && !err.code)
+            m->events.fetched(m->events.ctx, l->node, m->training.fetch_us);
         m->events.prepared(m->events.ctx, l->node, err.code ? &err : NULL);
     }
     free(l);
