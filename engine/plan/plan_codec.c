@@ -133,6 +133,8 @@ static void write_offers(const struct rb_plan *plan, struct rb_json *j)
         rb_json_put(j, "accelerator: %s|null gpus: %d uusd_per_hour: %jd source: %s|null", offer->accelerator,
                     offer->gpus, offer->rate.uusd_per_hour, offer->source ? offer->source : "");
         write_instant(j, "fetched_at", offer->fetched_at_us);
+        if (offer->release_s > 0)
+            rb_json_kint(j, "release_s", offer->release_s);
         rb_json_end_object(j);
     }
     rb_json_end_array(j);

@@ -70,6 +70,16 @@ static bool read_fetched_at(struct rb_map *m, int64_t *out_us, struct rb_err *er
     return true;
 }
 
+static bool read_release(struct rb_map *m, int64_t *out_s, struct rb_err *err)
+{
+    const struct rb_node *node = rb_map_get(m, "release_s");
+    int64_t s = 0;
+    if (node && !rb_node_int(node, 0, RB_LIMIT_RELEASE_S, &s, err))
+        return false;
+    *out_s = s;
+    return true;
+}
+
 static bool read_price(const struct rb_node *node, struct rb_arena *arena, const struct rb_plan *plan,
                        struct rb_offer *out, struct rb_err *err)
 {
@@ -89,6 +99,7 @@ static bool read_price(const struct rb_node *node, struct rb_arena *arena, const
     if (!rb_plan_need_string(&m, "accelerator", arena, &o.accelerator, err) ||
         !rb_map_need_count(&m, "gpus", 1, RB_LIMIT_GPUS_PER_NODE, &o.gpus, err) || !read_rate(&m, &o, err) ||
         !rb_plan_need_string(&m, "source", arena, &o.source, err) || !read_fetched_at(&m, &o.fetched_at_us, err) ||
+        !read_release(&m, &o.release_s, err) ||
         !rb_map_end(&m, err))
         return false;
     *out = o;

@@ -62,7 +62,8 @@ static int refer_to(struct assembly *a, int offer)
 {
     if (a->offer_of[offer] < 0) {
         a->offer_of[offer] = a->n_offers;
-        a->offers[a->n_offers++] = a->search->scenario->offers[offer];
+        a->offers[a->n_offers] = a->search->scenario->offers[offer];
+        a->offers[a->n_offers++].release_s = a->search->scenario->sim_offers[offer].billing.release_s;
     }
     return a->offer_of[offer];
 }
@@ -115,7 +116,8 @@ static void fill_spot_stand_ins(struct assembly *a, int n_used)
                 continue;
             }
             a->fallbacks[a->n_fallbacks++] = a->n_offers;
-            a->offers[a->n_offers++] = *o;
+            a->offers[a->n_offers] = *o;
+            a->offers[a->n_offers++].release_s = rb_scenario_release_s(req->job, req->profile, o);
         }
     }
     if (req->job->resources.spot == RB_SPOT_SAFE && a->n_offers == n_before)

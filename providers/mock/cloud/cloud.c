@@ -384,7 +384,8 @@ const char *rb_cloud_state_name(enum rb_cloud_state state)
 
 struct rb_bill rb_cloud_bill(const struct rb_cloud_instance *i, int64_t now_us)
 {
-    const struct rb_billing billing = {.rate = i->offer->rate, .disk_rate = i->disk_rate, .disk_gb = i->disk_gb};
+    const struct rb_billing billing = {
+        .rate = i->offer->rate, .disk_rate = i->disk_rate, .disk_gb = i->disk_gb, .release_s = i->release_s};
     int64_t ended_us = i->ended_us >= 0 ? i->ended_us : now_us;
     int64_t disk_ended_us = i->terminated_us >= 0 ? i->terminated_us : now_us;
     struct rb_bill bill = rb_bill_node(&billing, i->running_us, ended_us);
