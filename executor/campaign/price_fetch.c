@@ -27,7 +27,7 @@ static void finish(struct fetch *f)
         rb_loop_uv_destroy(f->uv);
 }
 
-static bool open_provider(struct fetch *f, struct rb_err *err)
+static bool open_provider(struct fetch *f, const struct rb_catalog *known, struct rb_err *err)
 {
     const struct rb_provider_ops *ops;
     char region[64];
@@ -47,6 +47,7 @@ static bool open_provider(struct fetch *f, struct rb_err *err)
         .http = f->http,
         .region = region,
         .loopback_only = rb_infra_within(f->infra, "mock"),
+        .prices = known,
     };
     return ops->create(&config, &f->provider, err);
 }
@@ -60,11 +61,11 @@ static void offered(void *arg, const struct rb_err *err, const struct rb_catalog
     rb_loop_uv_stop(f->uv);
 }
 
-bool rb_prices_fetch(const char *infra, const char *const *types, int n_types, rb_prices_fn *fn, void *ctx,
-                     struct rb_err *err)
+bool rb_prices_fetch(const char *infra, const char *const *types, int n_types, const struct rb_catalog *known,
+                     rb_prices_fn *fn, void *ctx, struct rb_err *err)
 {
     RB_AUTO(finish) struct fetch f = {.infra = infra, .fn = fn, .ctx = ctx};
-    if (!open_provider(&f, err))
+    if (!open_provider(&f, known, err))
         return false;
     f.provider.ops->offers(&f.provider, types, n_types, offered, &f);
     rb_loop_uv_run(f.uv);

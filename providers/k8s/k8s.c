@@ -180,6 +180,7 @@ static void k8s_destroy(struct rb_provider *p)
     rb_api_destroy(k->api);
     rb_kube_login_destroy(k->login);
     rb_kubeconfig_finish(&k->config);
+    free(k->last_words);
     free(k);
     p->state = NULL;
 }
@@ -191,6 +192,8 @@ static bool k8s_create(const struct rb_provider_config *config, struct rb_provid
     struct rb_kube *k = rb_xcalloc(1, sizeof *k);
     k->loop = config->loop;
     snprintf(k->region, sizeof k->region, "%s", config->region);
+    static const struct rb_catalog none = {0};
+    k->prices = config->prices ? config->prices : &none;
     if (config->resources)
         k->spec = config->resources->kubernetes;
     if (!rb_kube_place(config->region, &k->spec, &k->config, err)) {
@@ -230,6 +233,8 @@ const struct rb_provider_ops rb_provider_k8s = {
     .end_group = rb_kube_end_group,
     .preflight = rb_kube_preflight,
     .quotas = rb_kube_quotas,
+    .lacks = rb_kube_lacks,
+    .offers = rb_kube_offers,
     .same_place = k8s_same_place,
     .is_harmless = k8s_is_harmless,
 };

@@ -53,11 +53,6 @@ static struct rb_api_call new_call(const char *name, int tries, struct launch *l
 bool rb_kube_check_launch(const struct rb_kube *k, const struct rb_launch *what, struct rb_arena *arena,
                           struct rb_kube_shape *out, struct rb_err *err)
 {
-    if (what->market == RB_MARKET_SPOT)
-        return rb_err_set(err, RB_E_K8S_LAUNCH,
-                          "k8s/%s: pods are not sold as spot; use market on_demand, and choose spot nodes with "
-                          "resources.kubernetes.node_selector",
-                          k->region);
     if (!what->image_id || !rb_launch_tag(what, "rb:run-id") || !rb_launch_tag(what, "rb:owner")) {
         rb_err_set(err, RB_E_K8S_LAUNCH,
                    "k8s/%s: no image; give resources.image_id an entry such as {k8s/%s: registry/image@sha256:...}",

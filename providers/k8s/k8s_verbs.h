@@ -7,13 +7,19 @@
 #include "providers/k8s/kube_login.h"
 #include "providers/wire/api_call.h"
 
+struct rb_kube_last_words { char uid[64], text[400]; }; // of a pod that failed; text "": none
+
 struct rb_kube {
     const struct rb_loop *loop;
     char region[64];
     struct rb_kubeconfig config;
     struct rb_kube_login *login;
     struct rb_kubernetes_spec spec;
+    const struct rb_catalog *prices; // of clouds; never NULL
     struct rb_api *api;
+    bool no_events, no_logs; // we have no right to them
+    struct rb_kube_last_words *last_words; // [n_last_words], as far as they were asked for
+    int n_last_words;
 };
 
 enum { RB_KUBE_READ_TRIES = 3, RB_KUBE_WRITE_TRIES = 5, RB_KUBE_PAGE = 500 };
@@ -43,5 +49,7 @@ void rb_kube_renew(struct rb_provider *p, const char *const *ids, int n, const s
 void rb_kube_groups(struct rb_provider *p, const char *run_id, rb_groups_fn *fn, void *arg);
 void rb_kube_end_group(struct rb_provider *p, const char *name, rb_terminate_fn *fn, void *arg);
 void rb_kube_quotas(struct rb_provider *p, const struct rb_demand *demands, int n, rb_quotas_fn *fn, void *arg);
+void rb_kube_lacks(struct rb_provider *p, rb_lacks_fn *fn, void *arg);
+void rb_kube_offers(struct rb_provider *p, const char *const *types, int n_types, rb_offers_fn *fn, void *arg);
 
 #endif

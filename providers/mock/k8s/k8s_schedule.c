@@ -78,6 +78,36 @@ static bool fits(const struct rb_offer *o, int64_t gpus, int64_t milli_cpu, int6
            (double)milli_memory / 1000 <= o->memory_gb * 1e9;
 }
 
+// An expression about a label that a machine lacks: only NotIn and DoesNotExist hold.
+static bool holds_for(const struct rb_node *expression, const struct rb_offer *o, const char *machine)
+{
+    const char *operator= rb_node_member_text(expression, "operator"),
+               *value = label_of(o, machine, rb_node_member_text(expression, "key"));
+    bool is_in = false;
+    for (const struct rb_node *v = rb_node_first(rb_node_member(expression, "values")); v && value; v = v->next)
+        is_in |= strcmp(v->text, value) == 0;
+    return strcmp(operator, "In") == 0           ? is_in
+           : strcmp(operator, "NotIn") == 0      ? !is_in
+           : strcmp(operator, "Exists") == 0     ? value != NULL
+                                                 : value == NULL;
+}
+
+// Terms are alternatives; all expressions of one must hold.
+static bool likes(const struct rb_k8s_pod *p, const struct rb_offer *o, const char *machine)
+{
+    const struct rb_node *affinity = rb_node_member(rb_node_member(p->spec, "affinity"), "nodeAffinity"),
+                         *required = rb_node_member(affinity, "requiredDuringSchedulingIgnoredDuringExecution");
+    for (const struct rb_node *term = rb_node_first(rb_node_member(required, "nodeSelectorTerms")); term;
+         term = term->next) {
+        bool all = true;
+        for (const struct rb_node *e = rb_node_first(rb_node_member(term, "matchExpressions")); e; e = e->next)
+            all &= holds_for(e, o, machine);
+        if (all)
+            return true;
+    }
+    return !required;
+}
+
 static bool suits(const struct rb_k8s_pod *p, const struct rb_offer *o, const char *machine)
 {
     const struct rb_node *selector = rb_node_member(p->spec, "nodeSelector");
@@ -86,7 +116,7 @@ static bool suits(const struct rb_k8s_pod *p, const struct rb_offer *o, const ch
         if (!value || strcmp(value, s->text) != 0)
             return false;
     }
-    return !is_part(o) && tolerates(p, o) && fits(o, p->gpus, p->milli_cpu, p->milli_memory);
+    return !is_part(o) && likes(p, o, machine) && tolerates(p, o) && fits(o, p->gpus, p->milli_cpu, p->milli_memory);
 }
 
 // It holds its share of the machine until its container has ended, deleted or not.

@@ -73,7 +73,7 @@ static void a_pod_has_all_that_was_asked_for(void **state)
         "\"rb.name\":\"rb-digits-1\",\"rb.run-id\":\"digits-20261128-120000-abcdef\",\"rb.launch-id\":"
         "\"0123456789abcdef0123456789abcdef\",\"rb.owner\":\"ann@laptop\",\"rb.expires-at\":\"2026-11-28T12:30:00Z\","
         "\"rb.token\":\"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\",\"rb.member\":\"1\","
-        "\"rb.instance-type\":\"g5.12xlarge/2\",\"karpenter.sh/do-not-disrupt\":\"true\","
+        "\"rb.instance-type\":\"g5.12xlarge/2\",\"rb.market\":\"on_demand\",\"karpenter.sh/do-not-disrupt\":\"true\","
         "\"cluster-autoscaler.kubernetes.io/safe-to-evict\":\"false\"},\"ownerReferences\":[{\"apiVersion\":"
         "\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"name\":\"rb-digits\",\"uid\":\"uid-1\"}]},\"spec\":{"
         "\"restartPolicy\":\"Never\",\"terminationGracePeriodSeconds\":15,\"activeDeadlineSeconds\":7200,"
@@ -81,7 +81,12 @@ static void a_pod_has_all_that_was_asked_for(void **state)
         "true,"
         "\"runAsUser\":1000,\"runAsGroup\":1000,\"fsGroup\":1000,\"seccompProfile\":{\"type\":\"RuntimeDefault\"}},"
         "\"nodeSelector\":{\"node.kubernetes.io/instance-type\":\"g5.12xlarge\",\"cloud.google.com/gke-accelerator\":"
-        "\"a100\"},\"tolerations\":[{\"key\":\"nvidia.com/"
+        "\"a100\"},\"affinity\":{\"nodeAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":{"
+        "\"nodeSelectorTerms\":[{\"matchExpressions\":["
+        "{\"key\":\"karpenter.sh/capacity-type\",\"operator\":\"NotIn\",\"values\":[\"spot\"]},"
+        "{\"key\":\"eks.amazonaws.com/capacityType\",\"operator\":\"NotIn\",\"values\":[\"SPOT\"]},"
+        "{\"key\":\"cloud.google.com/gke-spot\",\"operator\":\"NotIn\",\"values\":[\"true\"]}]}]}}},"
+        "\"tolerations\":[{\"key\":\"nvidia.com/"
         "gpu\",\"operator\":\"Exists\",\"effect\":\"NoSchedule\"},{\"key\":"
         "\"team\",\"operator\":\"Equal\",\"value\":\"ml\"}],\"priorityClassName\":\"low\",\"serviceAccountName\":"
         "\"trainer\","
@@ -90,7 +95,8 @@ static void a_pod_has_all_that_was_asked_for(void **state)
         "\"command\":[\"/bin/sh\",\"-c\",\"echo "
         "'kept'\\n\"],\"workingDir\":\"/rb\",\"env\":[{\"name\":\"HOME\",\"value\":"
         "\"/"
-        "rb\"},{\"name\":\"USER\",\"value\":\"rb\"},{\"name\":\"LOGNAME\",\"value\":\"rb\"}],\"resources\":{"
+        "rb\"},{\"name\":\"USER\",\"value\":\"rb\"},{\"name\":\"LOGNAME\",\"value\":\"rb\"},{\"name\":\"RB_POD_UID\",\"valueFrom\":{"
+        "\"fieldRef\":{\"fieldPath\":\"metadata.uid\"}}}],\"resources\":{"
         "\"requests\":{"
         "\"cpu\":\"8\",\"memory\":\"120G\",\"ephemeral-storage\":\"100G\",\"nvidia.com/gpu\":\"2\"},\"limits\":{"
         "\"nvidia.com/"
@@ -219,7 +225,7 @@ static void states(void **state)
         else
             assert_null(p.instance.state_reason);
         assert_string_equal(p.instance.id, "rb-0-1.u-1");
-        assert_string_equal(p.instance.address, "rb-0-1");
+        assert_string_equal(p.instance.address, "rb-0-1.u-1");
         rb_doc_finish(&doc);
     }
 }
