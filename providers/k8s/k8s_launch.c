@@ -82,9 +82,10 @@ static void deleted(void *arg, const struct rb_err *err)
 {
     struct launch *l = arg;
     if (err && err->code != RB_ERR_NOT_FOUND && !rb_kube_is_conflict(err)) {
+        char name[64], uid[64];
+        rb_kube_split_id(l->instances[l->n_made - 1].id, name, uid);
         rb_err_renumber(&l->refusal, RB_E_OUTCOME_UNKNOWN);
-        rb_err_prefix(&l->refusal, "pod %s may still be there (%.200s)", l->instances[l->n_made - 1].address,
-                      err->message);
+        rb_err_prefix(&l->refusal, "pod %s may still be there (%.200s)", name, err->message);
         answer(l, &l->refusal);
         return;
     }

@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum { MAX_ASKED = 8, LOG_LINES = 5, LOG_BYTES = 2000 };
-static const int64_t patience_us = 5 * RB_US_PER_S; // a pod that has waited for less needs no reason
+static const int64_t patience_us = RB_US_PER_S; // a pod that has waited for less needs no reason
 
 static const char *const waiting_reasons[] = {
     "FailedScheduling", "NotTriggerScaleUp",      "FailedCreate",       "Failed",
@@ -76,7 +76,7 @@ static bool waits(const struct rb_kube_hearing *h, const struct rb_kube_pod *pod
 {
     const int64_t clock_us = rb_api_clock_us(h->k->api);
     return !h->k->no_events && pod->instance.state == RB_INSTANCE_PENDING && pod->created_us >= 0 && clock_us >= 0 &&
-           clock_us - pod->created_us > patience_us;
+           clock_us - pod->created_us >= patience_us;
 }
 
 static void ask_events(struct rb_kube_hearing *h, const struct rb_kube_pod *pod)

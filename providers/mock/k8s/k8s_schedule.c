@@ -108,7 +108,7 @@ static bool likes(const struct rb_k8s_pod *p, const struct rb_offer *o, const ch
     return !required;
 }
 
-static bool suits(const struct rb_k8s_pod *p, const struct rb_offer *o, const char *machine)
+bool rb_k8s_suits(const struct rb_k8s_pod *p, const struct rb_offer *o, const char *machine)
 {
     const struct rb_node *selector = rb_node_member(p->spec, "nodeSelector");
     for (const struct rb_node *s = selector ? selector->first : NULL; s; s = s->next) {
@@ -184,13 +184,13 @@ static struct rb_k8s_machine *find_machine(struct rb_mock_k8s *k, const struct r
 {
     for (int i = 0; i < k->n_machines; i++) {
         struct rb_k8s_machine *m = k->machines[i];
-        if (!m->is_gone && !m->is_dead && suits(p, m->offer, m->name) && has_room(k, m, p))
+        if (!m->is_gone && !m->is_dead && rb_k8s_suits(p, m->offer, m->name) && has_room(k, m, p))
             return m;
     }
     const struct rb_offer *cheapest = NULL;
     const struct rb_catalog *c = &k->config->catalog;
     for (int i = 0; i < c->n_offers; i++)
-        if (suits(p, &c->offers[i], "") && room_for(k, &c->offers[i], now_us) > 0 &&
+        if (rb_k8s_suits(p, &c->offers[i], "") && room_for(k, &c->offers[i], now_us) > 0 &&
             (!cheapest || c->offers[i].rate.uusd_per_hour < cheapest->rate.uusd_per_hour))
             cheapest = &c->offers[i];
     return cheapest ? add_machine(k, cheapest, now_us) : NULL;

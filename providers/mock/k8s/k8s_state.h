@@ -136,6 +136,8 @@ void rb_k8s_order_start(struct rb_mock_k8s *k, struct rb_k8s_pod *p);
 
 // --- machines (k8s_schedule.c) ---
 
+// Would such a machine run the pod if it were empty? machine: its name; "": a new one.
+bool rb_k8s_suits(const struct rb_k8s_pod *p, const struct rb_offer *o, const char *machine);
 void rb_k8s_place_all(struct rb_mock_k8s *k, int64_t now_us);
 int64_t rb_k8s_next_machine_us(const struct rb_mock_k8s *k, int64_t after_us); // a pool changes, an idle one goes
 void rb_k8s_tend_machines(struct rb_mock_k8s *k, int64_t now_us);

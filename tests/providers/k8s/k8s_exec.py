@@ -23,7 +23,8 @@ POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "rb-try-0"}, "spe
     "restartPolicy": "Never", "terminationGracePeriodSeconds": 1,
     "securityContext": {"runAsNonRoot": True, "runAsUser": 1000, "seccompProfile": {"type": "RuntimeDefault"}},
     "containers": [{"name": "node", "image": "x", "command": ["/bin/sh", "-c", "sleep 1000 & wait"], "workingDir": "/rb",
-                    "env": [{"name": "HOME", "value": "/rb"}],
+                    "env": [{"name": "HOME", "value": "/rb"},
+                            {"name": "RB_POD_UID", "valueFrom": {"fieldRef": {"fieldPath": "metadata.uid"}}}],
                     "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
                     "volumeMounts": [{"name": "home", "mountPath": "/rb"}]}],
     "tolerations": [{"operator": "Exists"}], "volumes": [{"name": "home", "emptyDir": {}}]}}
@@ -79,15 +80,17 @@ class Exec(unittest.TestCase):
         until = time.monotonic() + 20
         while cls.cluster.objects("pods")[0]["status"]["phase"] != "Running" and time.monotonic() < until:
             time.sleep(0.1)
+        cls.pod = "rb-try-0." + cls.cluster.objects("pods")[0]["metadata"]["uid"]
 
-    def argv(self, command, pod="rb-try-0", door="door"):
+    def argv(self, command, pod=None, door="door"):
+        pod = pod or self.pod
         return [os.path.join(BIN, "rbrun"), "--in-pod", os.path.join(self.folder, door), "lab", pod, command]
 
     def run_in_pod(self, command, expect=0, **how):
         how.setdefault("stdin", subprocess.DEVNULL)
         if "input" in how:
             del how["stdin"]
-        done = subprocess.run(self.argv(command, how.pop("pod", "rb-try-0"), how.pop("door", "door")), capture_output=True,
+        done = subprocess.run(self.argv(command, how.pop("pod", None), how.pop("door", "door")), capture_output=True,
                               timeout=60, check=False, **how)
         self.assertEqual(done.returncode, expect, done.stderr)
         return done
@@ -109,7 +112,8 @@ class Exec(unittest.TestCase):
         self.assertNotIn(b".in.", self.run_in_pod("sleep 0.5; ls -A").stdout)  # the way in leaves nothing
 
     def test_much_goes_in_and_out_unchanged(self):
-        data = os.urandom(1 << 20) * 24
+        megabytes = int(os.environ.get("RB_TEST_MB", "64"))  # 1000: docs/HACKING.md
+        data = os.urandom(1000000) * megabytes
         path = os.path.join(self.folder, "data")
         with open(path, "wb") as f:
             f.write(b"skipped" + data)
@@ -147,8 +151,14 @@ class Exec(unittest.TestCase):
         process.stdout.close()
         self.assertEqual(process.wait(10), 255)
 
+    def test_another_pod_of_the_same_name_is_not_ours(self):
+        done = self.run_in_pod("touch been; echo in", expect=255, pod="rb-try-0.0123")
+        self.assertIn(b"another pod has this name now", done.stderr)
+        self.assertEqual(self.run_in_pod("ls been || :").stdout, b"")
+
     def test_what_cannot_be_reached(self):
-        self.assertIn(b"status 404", self.run_in_pod("true", expect=255, pod="rb-none-0").stderr)
+        self.assertIn(b"status 404", self.run_in_pod("true", expect=255, pod="rb-none-0.u").stderr)
+        self.assertIn(b"expected the id of a pod", self.run_in_pod("true", expect=255, pod="rb-try-0").stderr)
         self.assertIn(b"does not answer", self.run_in_pod("true", expect=255, door="nowhere").stderr)
 
     def test_a_refused_token_is_asked_for_again(self):
