@@ -113,6 +113,8 @@ static void k8s_look(struct rb_provider *p, const char *id, rb_launch_fn *fn, vo
 
 struct ending {
     struct rb_arena arena;
+    struct rb_kube *k;
+    char name[64], uid[64];
     rb_terminate_fn *fn;
     void *arg;
 };
@@ -126,22 +128,31 @@ static void ended(void *arg, const struct rb_err *err)
 }
 
 // Never with a grace of 0: that ends the object, not the processes. Not mutating: a repetition changes nothing.
+static void delete_pod(void *arg, const struct rb_err *unreleased)
+{
+    (void)unreleased; // by the queue: the object stays until the run's end, but not the process
+    struct ending *e = arg;
+    struct rb_api_call call = rb_api_call_new("pods.delete", RB_KUBE_WRITE_TRIES, e, rb_kube_decode_any, ended);
+    rb_percent_put(&call.target, RB_KUBE_PODS "/%s", e->k->config.namespace, e->name);
+    rb_kube_write_deletion(e->uid, &call.body);
+    rb_kube_send(e->k, "DELETE", &call);
+}
+
 static void k8s_terminate(struct rb_provider *p, const char *id, rb_terminate_fn *fn, void *arg)
 {
     struct rb_kube *k = p->state;
     struct ending *e = rb_api_state_create(sizeof *e);
-    struct rb_api_call call = rb_api_call_new("pods.delete", RB_KUBE_WRITE_TRIES, e, rb_kube_decode_any, ended);
-    char name[64], uid[64];
-    *e = (struct ending){.fn = fn, .arg = arg};
-    if (!rb_kube_split_id(id, name, uid)) {
+    *e = (struct ending){.k = k, .fn = fn, .arg = arg};
+    if (!rb_kube_split_id(id, e->name, e->uid)) {
+        struct rb_api_call call = rb_api_call_new("pods.delete", 1, e, NULL, ended);
         struct rb_err err;
         rb_err_set(&err, RB_E_CLOUD_NOT_FOUND, "'%.100s': expected the id of a pod, NAME.UID", id);
         rb_api_refuse(k->api, &call, &err);
-        return;
+    } else if (k->spec.queue) {
+        rb_kube_delete_workload(k, e->name, e, delete_pod);
+    } else {
+        delete_pod(e, NULL);
     }
-    rb_percent_put(&call.target, RB_KUBE_PODS "/%s", k->config.namespace, name);
-    rb_kube_write_deletion(uid, &call.body);
-    rb_kube_send(k, "DELETE", &call);
 }
 
 // --- life

@@ -49,7 +49,7 @@ static void overdue_ended(void *arg, const struct rb_err *err)
 {
     struct listing *l = arg;
     struct rb_kube_pod *pod = &l->hearing.pods.items[l->overdue++];
-    if (!err) {
+    if (!err || err->code == RB_ERR_NOT_FOUND) {
         pod->instance.state = RB_INSTANCE_TERMINATED;
         pod->instance.terminated_at_us = rb_api_clock_us(l->hearing.k->api);
         pod->instance.sold_out = true;
@@ -58,6 +58,17 @@ static void overdue_ended(void *arg, const struct rb_err *err)
                             *pod->waits_for ? pod->waits_for : "the scheduler says no more");
     }
     end_overdue(l);
+}
+
+static void delete_overdue(void *arg, const struct rb_err *unreleased)
+{
+    (void)unreleased; // by the queue
+    struct listing *l = arg;
+    const struct rb_kube_pod *pod = &l->hearing.pods.items[l->overdue];
+    struct rb_api_call call = rb_api_call_new("pods.delete", 1, l, rb_kube_decode_any, overdue_ended);
+    rb_percent_put(&call.target, RB_KUBE_PODS "/%s", l->hearing.k->config.namespace, pod->name);
+    rb_kube_write_deletion(pod->uid, &call.body);
+    rb_kube_send(l->hearing.k, "DELETE", &call);
 }
 
 static void end_overdue(struct listing *l)
@@ -69,10 +80,10 @@ static void end_overdue(struct listing *l)
         return;
     }
     const struct rb_kube_pod *pod = &l->hearing.pods.items[l->overdue];
-    struct rb_api_call call = rb_api_call_new("pods.delete", 1, l, rb_kube_decode_any, overdue_ended);
-    rb_percent_put(&call.target, RB_KUBE_PODS "/%s", l->hearing.k->config.namespace, pod->name);
-    rb_kube_write_deletion(pod->uid, &call.body);
-    rb_kube_send(l->hearing.k, "DELETE", &call);
+    if (pod->group)
+        rb_kube_delete_workload(l->hearing.k, pod->name, l, delete_overdue);
+    else
+        delete_overdue(l, NULL);
 }
 
 // --- pages

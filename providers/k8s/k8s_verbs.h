@@ -43,6 +43,9 @@ bool rb_kube_check_launch(const struct rb_kube *k, const struct rb_launch *launc
 // Did the cluster keep all that it was sent? Errors: INVALID, naming the field.
 bool rb_kube_check_stored(const struct rb_buf *sent, const struct rb_node *stored, const char *name, struct rb_err *err);
 
+// Deletes the Workload of the launch that a pod is of, where it waits or waited in a queue of Kueue: this holds the objects of
+// pods that are deleted. All members of a launch end together.
+void rb_kube_delete_workload(struct rb_kube *k, const char *pod, void *state, rb_api_done_fn *done);
 void rb_kube_list(struct rb_provider *p, const char *run_id, rb_list_fn *fn, void *arg);
 void rb_kube_renew(struct rb_provider *p, const char *const *ids, int n, const struct rb_tag *lease, rb_terminate_fn *fn,
                   void *arg);

@@ -248,6 +248,7 @@ static void place(struct rb_mock_k8s *k, struct rb_k8s_pod *p, int64_t now_us)
     }
     p->machine = m;
     p->instance->offer = offer_for(k, p, m);
+    p->instance->release_s = provisioning_of(k, m->offer)->release_s;
     p->due_us[RB_K8S_DUE_SCHEDULED] = m->ready_us > now_us ? m->ready_us : now_us;
     if (k->n_machines > n_before)
         rb_k8s_tell(k, p, "Normal", "TriggeredScaleUp", now_us, "pod triggered scale-up: [{%s 0->1 (max: 1000)}]",

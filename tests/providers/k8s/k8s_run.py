@@ -198,9 +198,9 @@ class Runs(unittest.TestCase):
         self.assertNotIn(report["run"], tails)
 
     def test_spot_pods_are_taken_and_the_run_goes_on(self):
-        rule = "{where: {front: k8s, market: spot}, times: 1, what: {interrupted: {after: 4s}}}"
+        rule = "{where: {front: k8s, market: spot}, times: 1, what: {interrupted: {after: 3s}}}"
         cluster, run = self.on("--chaos", self.chaos("format: rb-chaos/1\nrules:\n  - %s\n" % rule), prices=SPOT_PRICES,
-                               resources="\n  spot: safe", extra=SPOT_TIMES, trials=2, resource=8, epoch_s=0.4,
+                               resources="\n  spot: safe", extra=SPOT_TIMES, trials=2, resource=14, epoch_s=0.4,
                                kubernetes=", grace: 5s")
         with open(os.path.join(self.folder, "plan.json"), encoding="utf-8") as f:
             plan = json.load(f)
@@ -212,7 +212,7 @@ class Runs(unittest.TestCase):
         self.assertIn("its cloud takes it back in", done.stderr)
         self.assertEqual({i["market"] for i in cluster.ledger()["instances"]}, {"spot"})
         epochs = re.findall(r"^epoch=\d+", self.logs(), re.M)
-        self.assertEqual(len(epochs), 2 * 8, "epochs were trained twice: %s" % epochs)
+        self.assertEqual(len(epochs), 2 * 14, "epochs were trained twice: %s" % epochs)
 
     def test_a_tail_is_billed_and_a_price_comes_from_the_job(self):
         cluster, run = self.on(release_s=120, trials=2)
