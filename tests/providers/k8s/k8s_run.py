@@ -7,6 +7,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import threading
 import time
 import unittest
 
-from cluster import JOB, Cluster, check_over, check_secrets, run_on
+from cluster import JOB, Cluster, check_over, check_secrets, profile, run_on
 
 BIN = None
 
@@ -33,6 +34,19 @@ rules:
 """
 
 
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
+DIGITS = """name: digits
+seed: 7
+metric: {name: val_acc, goal: maximize}
+parameters: {lr: {distribution: log_uniform, min: 0.002, max: 0.5}, width: {values: [32, 64]}}
+scheduler: {type: sha, num_trials: 4, min_resource: 1, max_resource: 2, eta: 2, unit: epoch}
+trial: {gpus: 1}
+run: /usr/bin/python3 train.py $RB_ARGS --real
+checkpoint: {dir: ckpt}
+resources: {infra: %s, instance_types: [%s], image_id: {k8s/lab: "x@sha256:0a"}, max_nodes: 2, ssh: {port: 2222}}
+deadline: 10m
+confidence: 0.5
+"""
 SPOT_PRICES = "k8s/lab,g2,T4,2,16,8,30,spot,0.40,test,2026-07-20T00:00:00Z\n"
 SPOT_TIMES = "\n  - {infra: k8s, instance_type: '*', market: spot, queue_s: 0.5, init_s: 1, capacity_failure: 0, preemption_per_hour: 1}"
 # Each right without which no run begins, and those that it does without.
@@ -218,7 +232,8 @@ class Runs(unittest.TestCase):
         cluster, run = self.on(release_s=120, trials=2)
         run.write("work/job.yaml", (JOB % (2, 2, 1, 1, 2, 0.1, "", 2, ", price_per_gpu_hour: 0.54, release: 2m")).replace(
             '["g2"]', '["g2/1"]\n  accelerators: [T4]'))
-        run.write("elsewhere.csv", open(cluster.prices, encoding="utf-8").read().split("k8s/")[0])
+        with open(cluster.prices, encoding="utf-8") as f:
+            run.write("elsewhere.csv", f.read().split("k8s/")[0])
         run.make_plan("work/job.yaml", prices="elsewhere.csv")
         with open(os.path.join(self.folder, "plan.json"), encoding="utf-8") as f:
             price = json.load(f)["prices"][0]
@@ -245,6 +260,31 @@ class Runs(unittest.TestCase):
         shown = run.say("rbprofile", "prices", "show", "--infra", "k8s", *db).stdout
         self.assertRegex(shown, r"k8s/lab +g2 +on_demand +T4 +2 +1\.5 .*attributed: 2 of 2 GPUs of aws/us-east-1")
         self.assertRegex(shown, r"k8s/lab +g2/1 +on_demand +T4 +1 +0\.75 .*attributed: 1 of 2 GPUs of aws/us-east-1")
+
+    def test_digits_as_on_ec2(self):
+        """The example's script learns the same on pods as on a cloud's machines, and each bill is its ledger's."""
+        if subprocess.run(["/usr/bin/python3", "-c", "import numpy, sklearn"], stderr=subprocess.DEVNULL, check=False).returncode:
+            self.skipTest("python3-sklearn is not installed")
+        cluster, run = self.on()
+        run.on(cluster)
+        shutil.copy(os.path.join(ROOT, "examples", "digits", "train.py"), os.path.join(self.folder, "work", "train.py"))
+        run.write("prices.csv", "infra,instance_type,accelerator,gpus,gpu_memory_gb,vcpus,memory_gb,market,usd_per_hour\n"
+                  "k8s/lab,g2,T4,2,16,8,30,on_demand,1.08\nmock/us-east-1,two.gpus,T4,2,16,8,32,on_demand,1.00\n")
+        run.write("profile.yaml", profile("digits", 0.3))
+        learned = {}
+        for infra, machine in (("k8s/lab", "g2"), ("mock/us-east-1", "two.gpus")):
+            before = {i["id"] for i in cluster.ledger()["instances"]}
+            run.write("work/job.yaml", DIGITS % (infra, machine))
+            run.make_plan("work/job.yaml")
+            done = run.say("rbrun", "plan.json", "--json", "--state-dir", "state")
+            report = json.loads(done.stdout.splitlines()[-1])
+            self.assertEqual((report["outcome"], report["leak_check"]["instances_left"]), ("complete", 0))
+            bill = sum(i["cost_uusd"] for i in cluster.ledger()["instances"] if i["id"] not in before)
+            self.assertEqual(report["cost_uusd"]["actual"], bill)
+            learned[infra] = sorted(re.findall(r"^epoch=.*$", self.logs(), re.M))
+            shutil.rmtree(os.path.join(self.folder, "state"))
+        self.assertEqual(len(learned["k8s/lab"]), 4 * 1 + 2 * 1)
+        self.assertEqual(learned["k8s/lab"], learned["mock/us-east-1"])
 
     def test_pods_wait_in_a_queue(self):
         cluster, run = self.on(queue=", queue: {name: team, gpus: 4}", kubernetes=", queue: team", trials=2, gpus=4)
