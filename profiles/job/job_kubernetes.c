@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define MAX_CPUS_PER_GPU 1024 // more than any node has
+#define MAX_UUSD_PER_HOUR (10000 * RB_UUSD)
 #define MAX_GRACE_US     (INT64_C(3600) * RB_US_PER_S)
 
 static const char object_name[] = "^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$";
@@ -88,7 +89,10 @@ static bool read_tolerations(const struct rb_node *node, struct rb_arena *arena,
 static bool read_price(struct rb_map *m, struct rb_kubernetes_spec *s, struct rb_err *err)
 {
     s->has_price = rb_keys_given(m, "price_per_gpu_hour") != NULL;
-    return rb_keys_money(m, "price_per_gpu_hour", 0, &s->uusd_per_gpu_hour, err);
+    if (!rb_keys_money(m, "price_per_gpu_hour", 0, &s->uusd_per_gpu_hour, err))
+        return false;
+    return s->uusd_per_gpu_hour <= MAX_UUSD_PER_HOUR ||
+           rb_node_refuse(rb_map_get(m, "price_per_gpu_hour"), err, RB_E_OUT_OF_RANGE, "expected at most 10000");
 }
 
 static bool read_times(struct rb_map *m, struct rb_kubernetes_spec *s, struct rb_err *err)

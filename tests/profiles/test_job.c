@@ -438,6 +438,7 @@ static void test_bad_resources_and_constraints(void **state)
         {0, "resources: {kubernetes: {tolerations: [{effect: No}]}}", 7, "resources.kubernetes.tolerations[0].effect",
          "NoExecute"},
         {0, "resources: {kubernetes: {grace: 2h}}", 7, "resources.kubernetes.grace", "at most 1h"},
+        {0, "resources: {kubernetes: {price_per_gpu_hour: 10001}}", 7, "resources.kubernetes.price_per_gpu_hour", "at most 10000"},
         {0, "resources: {kubernetes: {release: 2d}}", 7, "resources.kubernetes.release", "at most 1d"},
         {0, "resources: {kubernetes: {shm_size: 3}}", 7, "resources.kubernetes.shm_size", "no unit"},
         {0, "resources: {kubernetes: {namespac: x}}", 7, "resources.kubernetes.namespac", "did you mean \"namespace\""},

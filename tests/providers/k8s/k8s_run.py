@@ -43,7 +43,7 @@ scheduler: {type: sha, num_trials: 4, min_resource: 1, max_resource: 2, eta: 2, 
 trial: {gpus: 1}
 run: /usr/bin/python3 train.py $RB_ARGS --real
 checkpoint: {dir: ckpt}
-resources: {infra: %s, instance_types: [%s], image_id: {k8s/lab: "x@sha256:0a"}, max_nodes: 2, ssh: {port: 2222}}
+resources: {infra: %s, instance_types: [%s], image_id: {k8s/lab: "x@sha256:0a"}, max_nodes: 2, kubernetes: {namespace: rb}}
 deadline: 10m
 confidence: 0.5
 """
