@@ -71,7 +71,9 @@ static const struct rb_command show_command = {
 static const struct rb_option update_options[] = {
     {"from", 0, RB_OPT_STRING, false, "FILE", "prices-csv to take them from; same machine and market replaces", 0, 0},
     {"infra", 0, RB_OPT_STRING, false, "INFRA",
-     "ask this region's cloud: aws/us-east-1, gcp/us-central1, ...; on demand and spot. k8s/NAME: price its pods by its nodes", 0, 0},
+     "ask this region's cloud: aws/us-east-1, gcp/us-central1, ...; on demand and spot. k8s/NAME: price its pods by "
+     "its nodes",
+     0, 0},
     {"instance-type", 0, RB_OPT_STRING, true, "T",
      "with --infra: this machine (repeatable; default: those that have a price there, on aws else all)", 0, 0},
     RB_DB_OPTION,

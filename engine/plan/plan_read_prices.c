@@ -99,8 +99,7 @@ static bool read_price(const struct rb_node *node, struct rb_arena *arena, const
     if (!rb_plan_need_string(&m, "accelerator", arena, &o.accelerator, err) ||
         !rb_map_need_count(&m, "gpus", 1, RB_LIMIT_GPUS_PER_NODE, &o.gpus, err) || !read_rate(&m, &o, err) ||
         !rb_plan_need_string(&m, "source", arena, &o.source, err) || !read_fetched_at(&m, &o.fetched_at_us, err) ||
-        !read_release(&m, &o.release_s, err) ||
-        !rb_map_end(&m, err))
+        !read_release(&m, &o.release_s, err) || !rb_map_end(&m, err))
         return false;
     *out = o;
     return true;

@@ -129,8 +129,8 @@ static void lacked(void *arg, const struct rb_err *err, const struct rb_lack *la
     if (err)
         failed(v->doctor, "rights", v->infra, err);
     for (int i = 0; i < n; i++)
-        snprintf(rb_doctor_find(v->doctor, "rights", v->infra, RB_VERDICT_WARN, "%s is not granted: %s",
-                                lacks[i].right, lacks[i].loss)
+        snprintf(rb_doctor_find(v->doctor, "rights", v->infra, RB_VERDICT_WARN, "%s is not granted: %s", lacks[i].right,
+                                lacks[i].loss)
                      ->remedy,
                  256, "nothing, if it is not needed; else ask for the right");
     if (!err && n == 0)

@@ -22,7 +22,9 @@
 
 enum { MAX_NAMED_OFFERS = 4 };
 #define NOT_MODELLED "public IPv4 addresses, egress and spot refunds are not modelled"
-#define ATTRIBUTED "costs are attributed where no cloud bills them (k8s, slurm): machines there are worth this much by the price list"
+#define ATTRIBUTED                                                                                                  \
+    "costs are attributed where no cloud bills them (k8s, slurm): machines there are worth this much by the price " \
+    "list"
 
 // Share of the time limit used at the end of each phase. Baselines come first: they are part of every plan, they are
 // fast, and a search that is cut falls back to their plans.

@@ -91,8 +91,8 @@ bool rb_catalog_add_pods(struct rb_catalog *c, const struct rb_job *job, struct 
     const struct rb_resources *r = &job->resources;
     if (!r->kubernetes.has_price)
         return true;
-    struct rb_catalog made = {.offers = rb_arena_array(arena, (size_t)(r->infra.n * r->instance_types.n) + 1,
-                                                       sizeof *made.offers)};
+    struct rb_catalog made = {
+        .offers = rb_arena_array(arena, (size_t)(r->infra.n * r->instance_types.n) + 1, sizeof *made.offers)};
     for (int i = 0; i < r->infra.n; i++)
         for (int t = 0; t < r->instance_types.n && rb_infra_within(r->infra.items[i], "k8s"); t++)
             if (!has_prices(c, r->infra.items[i]) &&

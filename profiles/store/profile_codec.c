@@ -302,8 +302,8 @@ static bool read_provision(const struct rb_node *node, struct rb_arena *arena, s
                            struct rb_err *err)
 {
     static const char *const keys[] = {
-        "infra", "instance_type", "market", "queue_s", "init_s", "capacity_failure", "preemption_per_hour", "spells",
-        "release_s", NULL};
+        "infra",  "instance_type", "market", "queue_s", "init_s", "capacity_failure", "preemption_per_hour",
+        "spells", "release_s",     NULL};
     struct rb_map m;
     if (!rb_keys_begin(&m, node, keys, err) || !read_pattern(&m, "infra", rb_infra_check, arena, &p->infra, err) ||
         !read_pattern(&m, "instance_type", NULL, arena, &p->instance_type, err) ||

@@ -134,7 +134,8 @@ static void put_metadata(struct rb_json *j, const struct rb_launch *l, int membe
         if (rb_launch_tag(l, originals[i][1]))
             rb_json_kstring(j, originals[i][0], rb_launch_tag(l, originals[i][1]));
     rb_json_put(j,
-                "'rb.token': %s, 'rb.member': '%d', 'rb.instance-type': %s, 'rb.market': %s, 'karpenter.sh/do-not-disrupt': 'true', "
+                "'rb.token': %s, 'rb.member': '%d', 'rb.instance-type': %s, 'rb.market': %s, "
+                "'karpenter.sh/do-not-disrupt': 'true', "
                 "'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false'}, ownerReferences: [{apiVersion: "
                 "'coordination.k8s.io/v1', kind: 'Lease', name: %s, uid: %s}]}",
                 l->token, member, l->instance_type, rb_market_name(l->market), anchor->name, anchor->uid);

@@ -43,8 +43,7 @@ static void delete_lease(struct ending *e)
 
 void rb_kube_delete_workload(struct rb_kube *k, const char *pod, void *state, rb_api_done_fn *done)
 {
-    struct rb_api_call call =
-        rb_api_call_new("workloads.delete", RB_KUBE_WRITE_TRIES, state, rb_kube_decode_any, done);
+    struct rb_api_call call = rb_api_call_new("workloads.delete", RB_KUBE_WRITE_TRIES, state, rb_kube_decode_any, done);
     char group[64];
     const char *member = strrchr(pod, '-');
     snprintf(group, sizeof group, "%.*s", (int)(member ? member - pod : 0), pod);

@@ -96,7 +96,8 @@ static bool decode_pods(void *arg, const char *body, size_t n, struct rb_err *er
     struct listing *l = arg;
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     return rb_doc_parse_json(&doc, "answer", body, n, err) &&
-           rb_kube_decode_pods(doc.root, l->hearing.k->region, &l->leases, &l->hearing.arena, &l->hearing.pods, &l->next, err);
+           rb_kube_decode_pods(doc.root, l->hearing.k->region, &l->leases, &l->hearing.arena, &l->hearing.pods,
+                               &l->next, err);
 }
 
 // The server forgets the rest of a listing after some minutes.

@@ -91,8 +91,7 @@ static bool is_offered(const struct survey *s, int gpus, int64_t all)
 static void take_node(struct survey *s, const struct rb_node *node)
 {
     const struct rb_node *labels = rb_node_member(rb_node_member(node, "metadata"), "labels");
-    const char *id = rb_node_member_text(rb_node_member(node, "spec"), "providerID"),
-               *infra = infra_of(id, &s->arena);
+    const char *id = rb_node_member_text(rb_node_member(node, "spec"), "providerID"), *infra = infra_of(id, &s->arena);
     const int64_t all = gpus_of(node);
     const struct rb_pod_machine m = {.infra = infra,
                                      .instance_type = rb_node_member_text(labels, "node.kubernetes.io/instance-type"),
@@ -109,7 +108,10 @@ static void take_node(struct survey *s, const struct rb_node *node)
     }
     if (!is_priced)
         snprintf(s->unpriced, sizeof s->unpriced, "%.50s %s of %.50s", *m.instance_type ? m.instance_type : "a node",
-                 rb_market_name(m.market), infra ? infra : *id ? id : "no cloud");
+                 rb_market_name(m.market),
+                 infra ? infra
+                 : *id ? id
+                       : "no cloud");
 }
 
 // --- pages ---
@@ -134,10 +136,11 @@ static void nodes_known(void *arg, const struct rb_err *err)
     struct survey *s = arg;
     struct rb_err other;
     if (err && err->code == RB_ERR_DENIED) {
-        rb_err_set(&other, RB_E_PERMISSION,
-                   "%s; docs/policies/k8s-nodes.yaml is the ClusterRole to grant. Without it give prices of k8s/%s in a "
-                   "price list, or resources.kubernetes.price_per_gpu_hour in the job",
-                   err->message, s->k->region);
+        rb_err_set(
+            &other, RB_E_PERMISSION,
+            "%s; docs/policies/k8s-nodes.yaml is the ClusterRole to grant. Without it give prices of k8s/%s in a "
+            "price list, or resources.kubernetes.price_per_gpu_hour in the job",
+            err->message, s->k->region);
         answer(s, &other);
     } else if (err) {
         answer(s, err);

@@ -126,8 +126,8 @@ static void ask_next_convenience(struct survey *s)
     }
     struct rb_api_call call = rb_api_call_new("selfsubjectaccessreviews.create", RB_KUBE_READ_TRIES, s,
                                               decode_convenience, convenience_known);
-    rb_kube_write_question(&conveniences[s->at].right,
-                           conveniences[s->at].of_cluster ? NULL : s->k->config.namespace, &call.body);
+    rb_kube_write_question(&conveniences[s->at].right, conveniences[s->at].of_cluster ? NULL : s->k->config.namespace,
+                           &call.body);
     rb_buf_puts(&call.target, RB_KUBE_REVIEWS);
     rb_kube_send(s->k, "POST", &call);
 }

@@ -115,9 +115,9 @@ static bool decode_log(void *arg, const char *body, size_t n, struct rb_err *err
 static void add_last_words(struct rb_kube_hearing *h, struct rb_kube_pod *pod, const char *text)
 {
     if (text[0])
-        pod->instance.state_reason = rb_arena_printf(
-            &h->arena, "%s; its last words: %s",
-            pod->instance.state_reason ? pod->instance.state_reason : "its container has ended", text);
+        pod->instance.state_reason =
+            rb_arena_printf(&h->arena, "%s; its last words: %s",
+                            pod->instance.state_reason ? pod->instance.state_reason : "its container has ended", text);
 }
 
 static void log_known(void *arg, const struct rb_err *err)

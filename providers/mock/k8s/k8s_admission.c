@@ -183,7 +183,8 @@ static bool check_affinity(struct rb_k8s_call *call, const struct rb_node *spec)
                          *required = rb_node_member(affinity, "requiredDuringSchedulingIgnoredDuringExecution"),
                          *terms = rb_node_member(required, "nodeSelectorTerms");
     if (required && !rb_node_first(terms))
-        return rb_k8s_invalid(call, "spec.affinity.nodeAffinity", "Required value: must have at least one node selector term");
+        return rb_k8s_invalid(call, "spec.affinity.nodeAffinity",
+                              "Required value: must have at least one node selector term");
     for (const struct rb_node *t = rb_node_first(terms); t; t = t->next)
         for (const struct rb_node *e = rb_node_first(rb_node_member(t, "matchExpressions")); e; e = e->next) {
             const char *operator= rb_node_member_text(e, "operator");
@@ -192,8 +193,10 @@ static bool check_affinity(struct rb_k8s_call *call, const struct rb_node *spec)
                 known |= strcmp(operator, operators[i]) == 0;
             const bool has_values = rb_node_first(rb_node_member(e, "values")) != NULL;
             if (!known || has_values != (strstr(operator, "In") != NULL))
-                return rb_k8s_invalid(call, "spec.affinity.nodeAffinity", "Invalid value: \"%.60s\": not a valid selector operator, "
-                                      "or values that do not go with it", operator);
+                return rb_k8s_invalid(call, "spec.affinity.nodeAffinity",
+                                      "Invalid value: \"%.60s\": not a valid selector operator, "
+                                      "or values that do not go with it",
+                                      operator);
         }
     return true;
 }

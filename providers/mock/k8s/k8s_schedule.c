@@ -86,10 +86,10 @@ static bool holds_for(const struct rb_node *expression, const struct rb_offer *o
     bool is_in = false;
     for (const struct rb_node *v = rb_node_first(rb_node_member(expression, "values")); v && value; v = v->next)
         is_in |= strcmp(v->text, value) == 0;
-    return strcmp(operator, "In") == 0           ? is_in
-           : strcmp(operator, "NotIn") == 0      ? !is_in
-           : strcmp(operator, "Exists") == 0     ? value != NULL
-                                                 : value == NULL;
+    return strcmp(operator, "In") == 0       ? is_in
+           : strcmp(operator, "NotIn") == 0  ? !is_in
+           : strcmp(operator, "Exists") == 0 ? value != NULL
+                                             : value == NULL;
 }
 
 // Terms are alternatives; all expressions of one must hold.

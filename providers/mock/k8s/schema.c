@@ -24,7 +24,8 @@ static const struct type types[] = {
      "dnsPolicy:s nodeSelector:{s serviceAccountName:s serviceAccount:s automountServiceAccountToken:b nodeName:s "
      "hostNetwork:b hostPID:b hostIPC:b securityContext:PodSecurity imagePullSecrets:[Named hostname:s subdomain:s "
      "schedulerName:s tolerations:[Toleration priorityClassName:s priority:i preemptionPolicy:s enableServiceLinks:b "
-     "schedulingGates:[Named shareProcessNamespace:b setHostnameAsFQDN:b runtimeClassName:s os:Named affinity:Affinity"},
+     "schedulingGates:[Named shareProcessNamespace:b setHostnameAsFQDN:b runtimeClassName:s os:Named "
+     "affinity:Affinity"},
     {"Affinity", "nodeAffinity:NodeAffinity"},
     {"NodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution:NodeSelector"},
     {"NodeSelector", "nodeSelectorTerms:[NodeTerm"},
