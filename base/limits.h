@@ -14,6 +14,7 @@
 #define RB_LIMIT_TRIALS         131072      // 100k-trial jobs are a goal
 #define RB_LIMIT_RESOURCE       1000000     // units a trial may train; each is one sample of every simulated trial
 #define RB_LIMIT_DURATION_S     31622400    // 366 days: a longer deadline or timeout is a typing error
+#define RB_LIMIT_RELEASE_S      86400       // a day: an autoscaler that keeps an empty machine for longer is broken
 // 300 years, since a run began or since 1970: a later time is wrong
 #define RB_LIMIT_TIME_US        INT64_C(9467280000000000)
 #define RB_LIMIT_NODE_UUSD      INT64_C(100000000000000) // cost of one node: 16384 of them still add up in 64 bits

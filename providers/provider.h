@@ -74,7 +74,7 @@ struct rb_instance {
     const char *expires_at;       // from the tag RB_LEASE_TAG: the instant at which the lease lapses; NULL: no such tag
     int64_t running_at_us;        // unix; start of billing as the cloud reports it; -1: unknown
     int64_t terminated_at_us;     // unix; -1: unknown, or not terminated
-    const char *state_reason;     // e.g. "Server.SpotInstanceTermination", NULL
+    const char *state_reason;     // e.g. "Server.SpotInstanceTermination"; of a pending one, why it waits. NULL: not said
     int64_t leaves_at_us;         // unix: it runs, and the cloud takes it back then; 0: no such notice was given
     const struct rb_err *fault;   // it can never run as it was asked for: INVALID; NULL: none
     bool sold_out;                // the launch was accepted, but ended because the cloud had no machine for it
@@ -90,6 +90,9 @@ typedef void rb_preflight_fn(void *arg, const struct rb_err *err, const char *im
 // The quotas that the demands count against, borrowed for the call.
 typedef void rb_quotas_fn(void *arg, const struct rb_err *err, const struct rb_quota *quotas, int n);
 typedef void rb_terminate_fn(void *arg, const struct rb_err *err);
+// A right that we do not have and that runs do without.
+struct rb_lack { const char *right, *loss; }; // "list events", what is lost without it
+typedef void rb_lacks_fn(void *arg, const struct rb_err *err, const struct rb_lack *lacks, int n); // borrowed
 typedef void rb_regions_fn(void *arg, const struct rb_err *err, const char *const *names, int n); // borrowed
 // What a run's launches created beside its instances: a placement group, or the object that the instances belong to. Found
 // by its tags. Strings are borrowed for the duration of the callback.
@@ -108,6 +111,7 @@ struct rb_provider_config {
     const char *region;
     bool loopback_only;           // infra mock/REGION: any other endpoint is refused
     int local_slots;              // local: GPUs of this machine
+    const struct rb_catalog *prices; // of clouds, for clusters whose machines are theirs; NULL: none
     const struct rb_resources *resources; // of the job: outlives the provider; NULL: only the environment configures it
 };
 
@@ -159,6 +163,8 @@ struct rb_provider_ops {
     void (*preflight)(struct rb_provider *p, const struct rb_launch *launch, rb_preflight_fn *fn, void *arg);
     // Compares the demands with the account's quotas. NULL: the cloud has no quotas, or none that can be read.
     void (*quotas)(struct rb_provider *p, const struct rb_demand *demands, int n, rb_quotas_fn *fn, void *arg);
+    // Lists the rights that we lack and do without. NULL: the cloud cannot be asked, or knows no such rights.
+    void (*lacks)(struct rb_provider *p, rb_lacks_fn *fn, void *arg);
     // Where the job, too, says what a region's name stands for: do both jobs mean the same place? NULL: the name says it.
     bool (*same_place)(const struct rb_resources *a, const struct rb_resources *b);
     // The URL of its API, which answers with a Date without credentials. NULL: it answers only with them.

@@ -5,6 +5,7 @@
 #include "commands/rbprofile/rbprofile_command.h"
 #include "executor/journal/run_files.h"
 #include "profiles/catalog/billing.h"
+#include "profiles/catalog/infra.h"
 #include "views/tables/campaign_table.h"
 
 #include <stdio.h>
@@ -19,7 +20,9 @@ static bool may_buy(const struct rb_measurement *m, bool yes, int n_nodes, int64
 {
     if (m->local || m->loopback)
         return true;
-    struct rb_billing billing = {.rate = m->offer->rate};
+    const int64_t release_us = rb_infra_within(m->infra, "k8s") ? m->job.resources.kubernetes.release_us : 0;
+    const struct rb_billing billing = {.rate = m->offer->rate,
+                                       .release_s = (release_us + RB_US_PER_S - 1) / RB_US_PER_S};
     char cost[32], time[32];
     rb_format_money(n_nodes * rb_bill_node(&billing, 0, limit_us).total_uusd, cost);
     rb_format_duration(limit_us, time);

@@ -71,7 +71,9 @@ static const struct rb_command show_command = {
 static const struct rb_option update_options[] = {
     {"from", 0, RB_OPT_STRING, false, "FILE", "prices-csv to take them from; same machine and market replaces", 0, 0},
     {"infra", 0, RB_OPT_STRING, false, "INFRA",
-     "ask this region's cloud: aws/us-east-1, gcp/us-central1, ...; on demand and spot", 0, 0},
+     "ask this region's cloud: aws/us-east-1, gcp/us-central1, ...; on demand and spot. k8s/NAME: price its pods by "
+     "its nodes",
+     0, 0},
     {"instance-type", 0, RB_OPT_STRING, true, "T",
      "with --infra: this machine (repeatable; default: those that have a price there, on aws else all)", 0, 0},
     RB_DB_OPTION,
@@ -85,6 +87,7 @@ struct update {
     const char *infra;
     const char **types; // [n_types]
     int n_types;
+    struct rb_catalog known;
 };
 
 static void add_type(struct update *u, const char *type)
@@ -98,18 +101,18 @@ static void add_type(struct update *u, const char *type)
 // The types on the command line, else those with a price in the store, which are fetched again.
 static bool choose_types(struct update *u, struct rb_err *err)
 {
-    struct rb_catalog known = {0};
+    const struct rb_catalog *known = &u->known;
     int n = 0;
-    if (!rb_stored_prices(rb_args_string(u->args, "db", NULL), &u->arena, &known, err))
+    if (!rb_stored_prices(rb_args_string(u->args, "db", NULL), &u->arena, &u->known, err))
         return false;
     while (rb_args_nth(u->args, "instance-type", n))
         n++;
-    u->types = rb_arena_array(&u->arena, (size_t)(n + known.n_offers), sizeof *u->types);
+    u->types = rb_arena_array(&u->arena, (size_t)(n + known->n_offers), sizeof *u->types);
     for (int i = 0; i < n; i++)
         add_type(u, rb_args_nth(u->args, "instance-type", i));
-    for (int i = 0; n == 0 && i < known.n_offers; i++)
-        if (rb_infra_within(known.offers[i].infra, u->infra))
-            add_type(u, known.offers[i].instance_type);
+    for (int i = 0; n == 0 && i < known->n_offers; i++)
+        if (rb_infra_within(known->offers[i].infra, u->infra))
+            add_type(u, known->offers[i].instance_type);
     return true;
 }
 
@@ -145,7 +148,7 @@ static bool ask_cloud(const struct rb_args *args, const char *infra, struct rb_e
     struct update u = {.args = args, .infra = infra};
     if (!rb_infra_check(infra, err))
         return rb_err_prefix(err, "--infra");
-    const bool ok = choose_types(&u, err) && rb_prices_fetch(infra, u.types, u.n_types, keep, &u, err);
+    const bool ok = choose_types(&u, err) && rb_prices_fetch(infra, u.types, u.n_types, &u.known, keep, &u, err);
     rb_arena_finish(&u.arena);
     return ok;
 }

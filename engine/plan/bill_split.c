@@ -156,6 +156,7 @@ void rb_bill_split(const struct rb_bill *bill, const struct rb_node_life *life, 
     }
     by[first].boot_uusd += bill->data_uusd;
     by[last].minimum_uusd += bill->minimum_uusd;
+    by[last].idle_barrier_uusd += bill->tail_uusd;
 }
 
 void rb_bill_parts_write(const struct rb_bill_parts *p, struct rb_json *j)

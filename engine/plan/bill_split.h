@@ -7,8 +7,8 @@
 #include "profiles/catalog/billing.h"
 
 // The parts add up to the bill exactly. Time from running to ready is boot (with the data the node read). GPUs that
-// trained count as train; while they saved checkpoints, as checkpoint; in starts whose work was lost, as lost. The rest
-// is idle_barrier. An amount due only to the 60 s minimum is minimum.
+// trained count as train; while they saved checkpoints, as checkpoint; in starts whose work was lost, as lost. The rest,
+// and a machine's tail, is idle_barrier. An amount due only to the 60 s minimum is minimum.
 struct rb_bill_parts {
     int64_t train_uusd, boot_uusd, idle_barrier_uusd, minimum_uusd, lost_uusd, checkpoint_uusd;
 };
@@ -29,7 +29,7 @@ struct rb_gpu_spell {
 
 // Adds a node's bill to by[n_windows], by the node's time in each. cuts_us [n_windows - 1]: where one window ends and
 // the next begins, ascending; the first begins and the last ends with the node. Data counts where the node began to
-// run, the minimum where it ended. spells [n_spells]: all of this node; sorted in place by start.
+// run, the minimum and the tail where it ended. spells [n_spells]: all of this node; sorted in place by start.
 void rb_bill_split(const struct rb_bill *bill, const struct rb_node_life *life, struct rb_gpu_spell *spells, int n_spells,
                    const int64_t *cuts_us, int n_windows, struct rb_bill_parts *by);
 

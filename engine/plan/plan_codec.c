@@ -145,6 +145,8 @@ static void write_offers(const struct rb_plan *plan, struct rb_json *j)
         write_instant(j, "fetched_at", offer->fetched_at_us);
         if (offer->reservation)
             rb_json_put(j, "opens_us: %jd closes_us: %jd|null", offer->reservation->opens_us, offer->reservation->closes_us);
+        if (offer->release_s > 0)
+            rb_json_kint(j, "release_s", offer->release_s);
         rb_json_end_object(j);
     }
     rb_json_end_array(j);

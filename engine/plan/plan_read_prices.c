@@ -99,6 +99,16 @@ static bool read_reservation(struct rb_map *m, const char *id, struct rb_arena *
     return closes->kind == RB_NODE_NULL || rb_node_int(closes, 0, INT64_MAX, &r->closes_us, err);
 }
 
+static bool read_release(struct rb_map *m, int64_t *out_s, struct rb_err *err)
+{
+    const struct rb_node *node = rb_map_get(m, "release_s");
+    int64_t s = 0;
+    if (node && !rb_node_int(node, 0, RB_LIMIT_RELEASE_S, &s, err))
+        return false;
+    *out_s = s;
+    return true;
+}
+
 static bool read_price(const struct rb_node *node, struct rb_arena *arena, const struct rb_plan *plan,
                        struct rb_offer *out, struct rb_err *err)
 {
@@ -120,7 +130,7 @@ static bool read_price(const struct rb_node *node, struct rb_arena *arena, const
     if (!rb_plan_need_string(&m, "accelerator", arena, &o.accelerator, err) ||
         !rb_map_need_count(&m, "gpus", 1, RB_LIMIT_GPUS_PER_NODE, &o.gpus, err) || !read_rate(&m, &o, err) ||
         !rb_plan_need_string(&m, "source", arena, &o.source, err) || !read_fetched_at(&m, &o.fetched_at_us, err) ||
-        !rb_map_end(&m, err))
+        !read_release(&m, &o.release_s, err) || !rb_map_end(&m, err))
         return false;
     *out = o;
     return true;

@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "profiles/catalog/cpu_slots.h"
 #include "profiles/catalog/machine_names.h"
+#include "profiles/catalog/pods.h"
 #include "profiles/inputs/plan_inputs.h"
 
 #include <errno.h>
@@ -122,7 +123,8 @@ static bool use_cpus(struct rb_measurement *m, struct rb_err *err)
 bool rb_measurement_choose_offer(struct rb_measurement *m, struct rb_err *err)
 {
     const struct rb_resources *r = &m->job.resources;
-    if (!rb_stored_prices(m->options.db, &m->arena, &m->catalog, err))
+    if (!rb_stored_prices(m->options.db, &m->arena, &m->catalog, err) ||
+        !rb_catalog_add_pods(&m->catalog, &m->job, &m->arena, err))
         return false;
     if (m->local) {
         const char *accelerator;

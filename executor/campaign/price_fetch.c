@@ -28,7 +28,7 @@ static void finish(struct fetch *f)
         rb_loop_uv_destroy(f->uv);
 }
 
-static bool open_provider(struct fetch *f, struct rb_err *err)
+static bool open_provider(struct fetch *f, const struct rb_catalog *known, struct rb_err *err)
 {
     const struct rb_provider_ops *ops;
     char region[64];
@@ -51,6 +51,7 @@ static bool open_provider(struct fetch *f, struct rb_err *err)
         .http = f->http,
         .region = region,
         .loopback_only = rb_infra_within(f->infra, "mock"),
+        .prices = known,
     };
     return ops->create(&config, &f->provider, err);
 }
@@ -76,7 +77,7 @@ static void found(void *arg, const struct rb_err *err, const struct rb_reservati
 bool rb_reservations_fetch(const char *infra, rb_reservations_found_fn *fn, void *ctx, struct rb_err *err)
 {
     RB_AUTO(finish) struct fetch f = {.infra = infra, .found = fn, .ctx = ctx};
-    if (!open_provider(&f, err))
+    if (!open_provider(&f, NULL, err))
         return false;
     f.provider.ops->reservations(&f.provider, found, &f);
     rb_loop_uv_run(f.uv);
@@ -85,11 +86,11 @@ bool rb_reservations_fetch(const char *infra, rb_reservations_found_fn *fn, void
     return f.ok;
 }
 
-bool rb_prices_fetch(const char *infra, const char *const *types, int n_types, rb_prices_fn *fn, void *ctx,
-                     struct rb_err *err)
+bool rb_prices_fetch(const char *infra, const char *const *types, int n_types, const struct rb_catalog *known,
+                     rb_prices_fn *fn, void *ctx, struct rb_err *err)
 {
     RB_AUTO(finish) struct fetch f = {.infra = infra, .fn = fn, .ctx = ctx};
-    if (!open_provider(&f, err))
+    if (!open_provider(&f, known, err))
         return false;
     f.provider.ops->offers(&f.provider, types, n_types, offered, &f);
     rb_loop_uv_run(f.uv);

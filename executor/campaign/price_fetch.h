@@ -7,8 +7,9 @@
 // Receives the prices, borrowed for the call; false: *err is the error of the fetch.
 typedef bool rb_prices_fn(void *ctx, const struct rb_catalog *catalog, struct rb_err *err);
 // Fetches prices of these machine types from the cloud behind infra, for a whole region; n_types 0: of all its types.
-bool rb_prices_fetch(const char *infra, const char *const *types, int n_types, rb_prices_fn *fn, void *ctx,
-                     struct rb_err *err);
+// known: prices of clouds, for the pods of clusters that rent their machines there (k8s).
+bool rb_prices_fetch(const char *infra, const char *const *types, int n_types, const struct rb_catalog *known,
+                     rb_prices_fn *fn, void *ctx, struct rb_err *err);
 
 // Likewise. What has begun is listed with what nobody uses now.
 typedef bool rb_reservations_found_fn(void *ctx, const struct rb_reservation *all, int n, struct rb_err *err);

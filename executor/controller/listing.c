@@ -174,6 +174,14 @@ bool rb_run_node_is_cut_off(const struct rb_run_node *n)
     return rb_quiet_us(c->config.loop, heard_us) >= c->config.poll_us + RB_CONTROLLER_CUT_OFF_S * RB_US_PER_S;
 }
 
+// Its cloud says why it waits: noted once, and kept for the error if it waits for too long.
+static void note_waiting(struct rb_run_node *n, const char *why)
+{
+    snprintf(n->waits_for, sizeof n->waits_for, "%s", why);
+    if (rb_run_node_is_wanted(n) && rb_controller_says_first(&n->said, RB_SAID_WAITS))
+        rb_controller_note(n->c, "warning", "node %d (%s) waits: %s", n->id, n->row.instance_id, why);
+}
+
 void rb_run_node_observe(struct rb_run_node *n, const struct rb_instance *instance)
 {
     struct rb_controller *c = n->c;
@@ -187,6 +195,8 @@ void rb_run_node_observe(struct rb_run_node *n, const struct rb_instance *instan
     }
     switch (instance->state) {
     case RB_INSTANCE_PENDING:
+        if (instance->state_reason)
+            note_waiting(n, instance->state_reason);
         break;
     case RB_INSTANCE_RUNNING:
         observe_running(n, instance);

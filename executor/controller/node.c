@@ -166,9 +166,9 @@ static void explain_late(const struct rb_run_node *n, struct rb_err *err)
     rb_format_duration(rb_run_node_place(n)->boot_timeout_us, patience);
     if (n->row.state == RB_LAUNCH_ACKED)
         rb_err_set(err, RB_E_NODE_NOT_READY,
-                   "%s %s did not run within %s of its launch: plan with other resources.instance_types or "
+                   "%s %s did not run within %s of its launch%s%s: plan with other resources.instance_types or "
                    "resources.infra, or resume later",
-                   n->row.infra, n->row.instance_type, patience);
+                   n->row.infra, n->row.instance_type, patience, n->waits_for[0] ? ": " : "", n->waits_for);
     else if (!n->row.address[0])
         rb_err_set(err, RB_E_NODE_NOT_READY,
                    "it runs, and has no address within %s of its launch: choose resources.subnets that give their "

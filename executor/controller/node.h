@@ -42,6 +42,7 @@ enum rb_run_node_role {
 enum {
     RB_SAID_END_DENIED = 1,
     RB_SAID_OTHER_MARKET = 2, // it is not on the requested market
+    RB_SAID_WAITS = 8,        // why it has no machine yet
     RB_SAID_SWITCH = 4,       // its dead man's switch is not armed, or was not moved
 };
 

@@ -5,7 +5,7 @@ bool rb_spend_billing(const struct rb_plan *plan, int offer, struct rb_billing *
 {
     const struct rb_offer *o = &plan->offers[offer];
     const struct rb_job *job = plan->job;
-    struct rb_billing b = {.rate = o->rate};
+    struct rb_billing b = {.rate = o->rate, .release_s = o->release_s};
     if (o->rate.uusd_per_hour <= 0 && !o->declared_free)
         return rb_err_set(err, RB_E_PRICE_UNKNOWN, "%s %s (%s): its price is unknown; run `rbprofile prices update`",
                           o->infra, o->instance_type, rb_market_name(o->market));

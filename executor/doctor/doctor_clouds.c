@@ -122,6 +122,21 @@ static void listed(void *arg, const struct rb_err *err, const struct rb_instance
     v->welcome = true;
 }
 
+static void lacked(void *arg, const struct rb_err *err, const struct rb_lack *lacks, int n)
+{
+    struct visit *v = arg;
+    rb_loop_uv_stop(v->uv);
+    if (err)
+        failed(v->doctor, "rights", v->infra, err);
+    for (int i = 0; i < n; i++)
+        snprintf(rb_doctor_find(v->doctor, "rights", v->infra, RB_VERDICT_WARN, "%s is not granted: %s", lacks[i].right,
+                                lacks[i].loss)
+                     ->remedy,
+                 256, "nothing, if it is not needed; else ask for the right");
+    if (!err && n == 0)
+        rb_doctor_find(v->doctor, "rights", v->infra, RB_VERDICT_OK, "all that make a run more comfortable");
+}
+
 static void check_account(struct visit *v)
 {
     struct rb_err err;
@@ -136,6 +151,10 @@ static void check_account(struct visit *v)
     }
     v->ops->list(&v->provider, NULL, listed, v);
     rb_loop_uv_run(v->uv);
+    if (v->welcome && v->ops->lacks) {
+        v->ops->lacks(&v->provider, lacked, v);
+        rb_loop_uv_run(v->uv);
+    }
     if (v->welcome)
         rb_doctor_quotas(v->doctor, v->infra, &v->provider, v->uv);
     v->ops->destroy(&v->provider);

@@ -14,7 +14,7 @@ static bool most_of_node(const struct rb_plan *plan, int offer, int64_t life_us,
                 return false;
             continue; // an offer without a price is not launched
         }
-        billing.data_uusd = 0; // read once, with or without our end
+        billing.data_uusd = billing.release_s = 0; // due once, with or without our end
         const int64_t uusd = rb_bill_node(&billing, 0, life_us).total_uusd;
         most_uusd = uusd > most_uusd ? uusd : most_uusd;
     }

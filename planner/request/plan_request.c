@@ -24,6 +24,9 @@
 
 enum { MAX_NAMED_OFFERS = 4 };
 #define NOT_MODELLED "public IPv4 addresses, egress and spot refunds are not modelled"
+#define ATTRIBUTED                                                                                                  \
+    "costs are attributed where no cloud bills them (k8s, slurm): machines there are worth this much by the price " \
+    "list"
 
 // Share of the time limit used at the end of each phase. Baselines come first: they are part of every plan, they are
 // fast, and a search that is cut falls back to their plans.
@@ -65,7 +68,8 @@ static int refer_to(struct assembly *a, int offer)
 {
     if (a->offer_of[offer] < 0) {
         a->offer_of[offer] = a->n_offers;
-        a->offers[a->n_offers++] = a->search->scenario->offers[offer];
+        a->offers[a->n_offers] = a->search->scenario->offers[offer];
+        a->offers[a->n_offers++].release_s = a->search->scenario->sim_offers[offer].billing.release_s;
     }
     return a->offer_of[offer];
 }
@@ -118,7 +122,8 @@ static void fill_spot_stand_ins(struct assembly *a, int n_used)
                 continue;
             }
             a->fallbacks[a->n_fallbacks++] = a->n_offers;
-            a->offers[a->n_offers++] = *o;
+            a->offers[a->n_offers] = *o;
+            a->offers[a->n_offers++].release_s = rb_scenario_release_s(req->job, req->profile, o);
         }
     }
     if (req->job->resources.spot == RB_SPOT_SAFE && a->n_offers == n_before)
@@ -375,11 +380,16 @@ static void note_saves(struct assembly *a, const struct rb_candidate *best)
 static void fill_warnings(struct assembly *a, const struct rb_plan_result *result, const struct rb_plan *plan,
                           bool on_average)
 {
-    bool local_only = true;
-    for (int i = 0; i < a->n_offers; i++)
-        local_only = local_only && a->offers[i].declared_free;
-    if (!local_only)
+    bool is_billed = false, is_attributed = false;
+    for (int i = 0; i < a->n_offers; i++) {
+        const bool is_there_anyway = rb_infra_may_be_free(a->offers[i].infra);
+        is_billed |= !a->offers[i].declared_free && !is_there_anyway;
+        is_attributed |= !a->offers[i].declared_free && is_there_anyway;
+    }
+    if (is_billed)
         warn(a, NOT_MODELLED);
+    if (is_attributed)
+        warn(a, ATTRIBUTED);
     if (result->cut)
         warn(a, "the search was cut at its node, time or memory limit: a cheaper plan may exist");
     if (a->search->req->offers_dropped)

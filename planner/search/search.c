@@ -243,7 +243,7 @@ bool rb_search_is_outbid(const struct rb_search *search, int offer)
         if (i == offer || search->sizes[i].n == 0 || other->training != mine->training ||
             other->provisioning != mine->provisioning || other->reading != mine->reading ||
             other->offer->gpus != mine->offer->gpus ||
-            other->billing.data_uusd > mine->billing.data_uusd)
+            other->billing.data_uusd > mine->billing.data_uusd || other->billing.release_s > mine->billing.release_s)
             continue;
         int64_t more = other->billing.rate.uusd_per_hour - mine->billing.rate.uusd_per_hour;
         int64_t more_disk = other->billing.disk_rate.uusd_per_hour - mine->billing.disk_rate.uusd_per_hour;

@@ -39,9 +39,11 @@ struct rb_bill rb_bill_node(const struct rb_billing *b, int64_t running_us, int6
     bill.minimum_uusd = bill.machine_uusd - machine_uusd(b, lifetime_s);
     bill.disk_uusd = product_ceil(b->disk_rate.uusd_per_hour, b->disk_gb, bill.billed_s, RB_S_PER_HOUR);
     bill.data_uusd = b->data_uusd;
+    bill.tail_uusd = machine_uusd(b, b->release_s);
     int64_t total;
     const bool overflow = __builtin_add_overflow(bill.machine_uusd, bill.disk_uusd, &total) ||
-                          __builtin_add_overflow(total, bill.data_uusd, &total);
+                          __builtin_add_overflow(total, bill.data_uusd, &total) ||
+                          __builtin_add_overflow(total, bill.tail_uusd, &total);
     assert(!overflow);
     bill.total_uusd = total;
     return bill;
@@ -50,6 +52,11 @@ struct rb_bill rb_bill_node(const struct rb_billing *b, int64_t running_us, int6
 int64_t rb_bill_uusd_per_hour(const struct rb_billing *b)
 {
     return b->rate.uusd_per_hour + b->disk_rate.uusd_per_hour * b->disk_gb;
+}
+
+int64_t rb_bill_uusd_per_node(const struct rb_billing *b)
+{
+    return b->data_uusd + machine_uusd(b, b->release_s);
 }
 
 int64_t rb_bill_least_uusd(const struct rb_billing *b)

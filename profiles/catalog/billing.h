@@ -12,6 +12,7 @@ struct rb_billing {
     struct rb_rate disk_rate;   // per GB; 0 if no disk
     int64_t disk_gb;
     int64_t data_uusd;          // data read once by every new node: bytes x price, already rounded up
+    int64_t release_s;          // the machine outlives its node by this, and is billed (an autoscaler's); 0: it does not
 };
 
 struct rb_bill {
@@ -20,7 +21,8 @@ struct rb_bill {
     int64_t data_uusd;
     int64_t minimum_uusd;   // part of machine_uusd that is only due to the 60 s minimum
     int64_t billed_s;
-    int64_t total_uusd;     // machine + disk + data
+    int64_t total_uusd;     // machine + disk + data + tail
+    int64_t tail_uusd;      // rate x release_s, rounded up, one line item
 };
 
 // Lifetime from running_us (end of the queueing delay) to terminated_us. running_us < 0 or terminated before it ran:
@@ -32,6 +34,8 @@ struct rb_bill rb_bill_node(const struct rb_billing *b, int64_t running_us, int6
 #define RB_BILLING_GRACE_US (10 * RB_US_PER_S)
 // Machine and disk of one node.
 int64_t rb_bill_uusd_per_hour(const struct rb_billing *b);
+// What every node costs beside its time: data and tail.
+int64_t rb_bill_uusd_per_node(const struct rb_billing *b);
 // The least cost of a node with this billing once it runs.
 int64_t rb_bill_least_uusd(const struct rb_billing *b);
 // The least total cost of a node if its end is decided now. rbrun, the simulator and forecasts compare it with a hard

@@ -25,6 +25,7 @@ struct rb_offer {
     enum rb_market market;
     struct rb_rate rate;
     bool declared_free;        // the only way a rate may be 0 (local, slurm, a reservation)
+    int64_t release_s;         // seconds for which its machine is billed after the node's end; set in a plan, 0 in lists
     const char *source;        // the source of the price
     int64_t fetched_at_us;     // unix microseconds; -1 unknown
     struct rb_reservation *reservation; // RB_MARKET_RESERVED: what it is of; else NULL

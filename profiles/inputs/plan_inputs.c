@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/errors/log.h"
 #include "profiles/catalog/infra.h"
+#include "profiles/catalog/pods.h"
 #include "profiles/guess/guess.h"
 #include "profiles/guess/guess_library.h"
 #include "profiles/import/import.h"
@@ -164,6 +165,8 @@ static bool find_prices(struct rb_plan_inputs *in, struct rb_store *store, const
             return false;
     }
     add_local_if_asked(in, local_slots);
+    if (!rb_catalog_add_pods(&in->catalog, &in->job, &in->arena, err))
+        return false;
     rb_catalog_sort(&in->catalog);
     return true;
 }

@@ -115,6 +115,9 @@ struct rb_kubernetes_spec {
     int64_t grace_us;             // between a pod's notice and its end; 0: 30 s
     int64_t queue_timeout_us;     // for a machine; 0: 30 min, or in a queue as long as it takes
     int64_t memory_per_cpu_bytes; // from trial.cpus and trial.memory, no key of its own; 0: not requested
+    int64_t release_us;           // a machine outlives its last pod by this, and is billed; 0: as the profile says
+    bool has_price;               // what pods cost that no price list names
+    int64_t uusd_per_gpu_hour;    // likewise
 };
 
 struct rb_reservation;

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define MAX_CPUS_PER_GPU 1024 // more than any node has
+#define MAX_UUSD_PER_HOUR (10000 * RB_UUSD)
 #define MAX_GRACE_US     (INT64_C(3600) * RB_US_PER_S)
 
 static const char object_name[] = "^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$";
@@ -84,11 +85,24 @@ static bool read_tolerations(const struct rb_node *node, struct rb_arena *arena,
     return true;
 }
 
+// 0 is a price here: the cluster is ours.
+static bool read_price(struct rb_map *m, struct rb_kubernetes_spec *s, struct rb_err *err)
+{
+    s->has_price = rb_keys_given(m, "price_per_gpu_hour") != NULL;
+    if (!rb_keys_money(m, "price_per_gpu_hour", 0, &s->uusd_per_gpu_hour, err))
+        return false;
+    return s->uusd_per_gpu_hour <= MAX_UUSD_PER_HOUR ||
+           rb_node_refuse(rb_map_get(m, "price_per_gpu_hour"), err, RB_E_OUT_OF_RANGE, "expected at most 10000");
+}
+
 static bool read_times(struct rb_map *m, struct rb_kubernetes_spec *s, struct rb_err *err)
 {
     if (!rb_keys_duration(m, "grace", 0, &s->grace_us, err) ||
-        !rb_keys_duration(m, "queue_timeout", 0, &s->queue_timeout_us, err))
+        !rb_keys_duration(m, "queue_timeout", 0, &s->queue_timeout_us, err) ||
+        !rb_keys_duration(m, "release", 0, &s->release_us, err))
         return false;
+    if (s->release_us > RB_LIMIT_RELEASE_S * RB_US_PER_S)
+        return rb_node_refuse(rb_map_get(m, "release"), err, RB_E_OUT_OF_RANGE, "expected at most 1d");
     return s->grace_us <= MAX_GRACE_US ||
            rb_node_refuse(rb_map_get(m, "grace"), err, RB_E_OUT_OF_RANGE, "expected at most 1h");
 }
@@ -102,7 +116,8 @@ bool rb_job_kubernetes_read(const struct rb_node *node, struct rb_arena *arena, 
                                        "service_account", "image_pull_secrets",
                                        "cpus_per_gpu",    "memory_per_gpu",
                                        "shm_size",        "grace",
-                                       "queue_timeout",   NULL};
+                                       "queue_timeout",   "release",
+                                       "price_per_gpu_hour", NULL};
     struct rb_kubernetes_spec s = {0};
     struct rb_map m;
     if (!node) {
@@ -120,7 +135,7 @@ bool rb_job_kubernetes_read(const struct rb_node *node, struct rb_arena *arena, 
          !rb_read_texts(secrets, arena, &s.image_pull_secrets, err)) ||
         !rb_keys_count(&m, "cpus_per_gpu", 0, MAX_CPUS_PER_GPU, 0, &s.cpus_per_gpu, err) ||
         !rb_keys_size(&m, "memory_per_gpu", 0, &s.memory_per_gpu_bytes, err) ||
-        !rb_keys_size(&m, "shm_size", 0, &s.shm_bytes, err) || !read_times(&m, &s, err))
+        !rb_keys_size(&m, "shm_size", 0, &s.shm_bytes, err) || !read_times(&m, &s, err) || !read_price(&m, &s, err))
         return false;
     *out = s;
     return true;
@@ -132,7 +147,8 @@ static bool is_empty(const struct rb_kubernetes_spec *s)
 {
     return !s->context && !s->namespace && !s->queue && !s->n_node_selector && !s->n_tolerations &&
            !s->priority_class && !s->service_account && !s->image_pull_secrets.n && !s->cpus_per_gpu &&
-           !s->memory_per_gpu_bytes && !s->shm_bytes && !s->grace_us && !s->queue_timeout_us;
+           !s->memory_per_gpu_bytes && !s->shm_bytes && !s->grace_us && !s->queue_timeout_us && !s->release_us &&
+           !s->has_price;
 }
 
 static void write_size(struct rb_json *j, const char *key, int64_t bytes)
@@ -173,5 +189,8 @@ void rb_job_kubernetes_write(const struct rb_kubernetes_spec *s, struct rb_json 
     write_size(j, "shm_size", s->shm_bytes);
     write_duration(j, "grace", s->grace_us);
     write_duration(j, "queue_timeout", s->queue_timeout_us);
+    write_duration(j, "release", s->release_us);
+    if (s->has_price)
+        rb_json_kstring(j, "price_per_gpu_hour", rb_format_money_exact(s->uusd_per_gpu_hour, (char[64]){0}));
     rb_json_end_object(j);
 }

@@ -57,6 +57,7 @@ struct rb_provisioning {
     bool has_preemption;               // how often nodes are taken back is known
     double preemption_per_hour;        // at every age, where there are no spells
     const struct rb_spells *spells;    // NULL: a market without memory
+    int release_s;                     // a machine is billed for this long after its node's end; 0: it is not
 };
 
 // How long nodes of one offer took to fetch the job's data.

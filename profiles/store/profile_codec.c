@@ -303,15 +303,16 @@ static bool read_provision(const struct rb_node *node, struct rb_arena *arena, s
                            struct rb_err *err)
 {
     static const char *const keys[] = {
-        "infra", "instance_type", "market", "queue_s", "init_s", "capacity_failure", "preemption_per_hour", "spells",
-        NULL};
+        "infra",  "instance_type", "market", "queue_s", "init_s", "capacity_failure", "preemption_per_hour",
+        "spells", "release_s",     NULL};
     struct rb_map m;
     if (!rb_keys_begin(&m, node, keys, err) || !read_pattern(&m, "infra", rb_infra_check, arena, &p->infra, err) ||
         !read_pattern(&m, "instance_type", NULL, arena, &p->instance_type, err) ||
         !read_pattern(&m, "market", check_market, arena, &p->market, err) ||
         !need_measured(&m, "queue_s", arena, &p->queue_s, err) ||
         !need_measured(&m, "init_s", arena, &p->init_s, err) ||
-        !rb_map_need_double(&m, "capacity_failure", 0, MAX_CAPACITY_FAILURE, &p->capacity_failure, err))
+        !rb_map_need_double(&m, "capacity_failure", 0, MAX_CAPACITY_FAILURE, &p->capacity_failure, err) ||
+        !rb_keys_count(&m, "release_s", 0, RB_LIMIT_RELEASE_S, 0, &p->release_s, err))
         return false;
     return read_preemption(&m, arena, p, err);
 }

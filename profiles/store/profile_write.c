@@ -71,6 +71,8 @@ static void write_provisioning(const struct rb_provisioning *p, struct rb_json *
         rb_json_double(j, p->preemption_per_hour);
     else
         rb_json_null(j);
+    if (p->release_s > 0)
+        rb_json_kint(j, "release_s", p->release_s);
     rb_json_end_object(j);
 }
 

@@ -113,6 +113,8 @@ static void k8s_look(struct rb_provider *p, const char *id, rb_launch_fn *fn, vo
 
 struct ending {
     struct rb_arena arena;
+    struct rb_kube *k;
+    char name[64], uid[64];
     rb_terminate_fn *fn;
     void *arg;
 };
@@ -126,22 +128,31 @@ static void ended(void *arg, const struct rb_err *err)
 }
 
 // Never with a grace of 0: that ends the object, not the processes. Not mutating: a repetition changes nothing.
+static void delete_pod(void *arg, const struct rb_err *unreleased)
+{
+    (void)unreleased; // by the queue: the object stays until the run's end, but not the process
+    struct ending *e = arg;
+    struct rb_api_call call = rb_api_call_new("pods.delete", RB_KUBE_WRITE_TRIES, e, rb_kube_decode_any, ended);
+    rb_percent_put(&call.target, RB_KUBE_PODS "/%s", e->k->config.namespace, e->name);
+    rb_kube_write_deletion(e->uid, &call.body);
+    rb_kube_send(e->k, "DELETE", &call);
+}
+
 static void k8s_terminate(struct rb_provider *p, const char *id, rb_terminate_fn *fn, void *arg)
 {
     struct rb_kube *k = p->state;
     struct ending *e = rb_api_state_create(sizeof *e);
-    struct rb_api_call call = rb_api_call_new("pods.delete", RB_KUBE_WRITE_TRIES, e, rb_kube_decode_any, ended);
-    char name[64], uid[64];
-    *e = (struct ending){.fn = fn, .arg = arg};
-    if (!rb_kube_split_id(id, name, uid)) {
+    *e = (struct ending){.k = k, .fn = fn, .arg = arg};
+    if (!rb_kube_split_id(id, e->name, e->uid)) {
+        struct rb_api_call call = rb_api_call_new("pods.delete", 1, e, NULL, ended);
         struct rb_err err;
         rb_err_set(&err, RB_E_CLOUD_NOT_FOUND, "'%.100s': expected the id of a pod, NAME.UID", id);
         rb_api_refuse(k->api, &call, &err);
-        return;
+    } else if (k->spec.queue) {
+        rb_kube_delete_workload(k, e->name, e, delete_pod);
+    } else {
+        delete_pod(e, NULL);
     }
-    rb_percent_put(&call.target, RB_KUBE_PODS "/%s", k->config.namespace, name);
-    rb_kube_write_deletion(uid, &call.body);
-    rb_kube_send(k, "DELETE", &call);
 }
 
 // --- life
@@ -180,6 +191,7 @@ static void k8s_destroy(struct rb_provider *p)
     rb_api_destroy(k->api);
     rb_kube_login_destroy(k->login);
     rb_kubeconfig_finish(&k->config);
+    free(k->last_words);
     free(k);
     p->state = NULL;
 }
@@ -191,6 +203,8 @@ static bool k8s_create(const struct rb_provider_config *config, struct rb_provid
     struct rb_kube *k = rb_xcalloc(1, sizeof *k);
     k->loop = config->loop;
     snprintf(k->region, sizeof k->region, "%s", config->region);
+    static const struct rb_catalog none = {0};
+    k->prices = config->prices ? config->prices : &none;
     if (config->resources)
         k->spec = config->resources->kubernetes;
     if (!rb_kube_place(config->region, &k->spec, &k->config, err)) {
@@ -230,6 +244,8 @@ const struct rb_provider_ops rb_provider_k8s = {
     .end_group = rb_kube_end_group,
     .preflight = rb_kube_preflight,
     .quotas = rb_kube_quotas,
+    .lacks = rb_kube_lacks,
+    .offers = rb_kube_offers,
     .same_place = k8s_same_place,
     .is_harmless = k8s_is_harmless,
 };

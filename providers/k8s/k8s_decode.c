@@ -197,6 +197,8 @@ static void read_tags(const struct rb_node *meta, const struct rb_kube_leases *l
     i->owner = text_of(notes, "rb.owner", arena);
     i->expires_at = text_of(notes, "rb.expires-at", arena);
     i->instance_type = text_of(notes, "rb.instance-type", arena);
+    if (!rb_market_parse(rb_node_member_text(notes, "rb.market"), &i->market, NULL))
+        i->market = RB_MARKET_ON_DEMAND; // of an older version
     i->member = atoi(rb_node_member_text(notes, "rb.member"));
     if (rb_is_instance_id(anchor) && strlen(anchor) < 64)
         pod->anchor = rb_arena_strdup(arena, anchor);
@@ -234,12 +236,13 @@ bool rb_kube_decode_pod(const struct rb_node *object, const char *region, const 
     pod.created_us = instant_of(r.meta, "creationTimestamp");
     *i = (struct rb_instance){
         .id = rb_arena_printf(arena, "%s.%s", pod.name, pod.uid),
-        .address = pod.name,
         .region = region,
         .market = RB_MARKET_ON_DEMAND,
         .running_at_us = pod.began_us,
         .terminated_at_us = -1,
     };
+    i->address = i->id; // commands check that they are in this pod, not in one that took its name
+    pod.exit_code = (int)int_of(r.terminated, "exitCode");
     const char *ip = rb_node_member_text(r.status, "podIP");
     if (rb_is_ip_address(ip))
         i->private_address = rb_arena_strdup(arena, ip);

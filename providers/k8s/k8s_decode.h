@@ -23,13 +23,14 @@ bool rb_kube_decode_leases(const struct rb_node *list, struct rb_arena *arena, s
                           const char **out_next, struct rb_err *err);
 
 struct rb_kube_pod {
-    struct rb_instance instance;  // id is "NAME.UID"; address is the pod's name
+    struct rb_instance instance;  // id is "NAME.UID", and so is the address
     const char *name, *uid;
     const char *group;            // of Kueue; NULL: none
     const char *anchor;           // name of the Lease that it belongs to; NULL: none
     int64_t created_us, began_us; // unix; began: when it got its machine, -1
     const char *waits_for;        // the scheduler's words while it has none; "": none
     bool is_ending;               // its end was asked for
+    int exit_code;                // of our container; -1: it has not ended
 };
 // region: of the instances. leases: expiries are theirs, where a pod's is among them; may be NULL.
 bool rb_kube_decode_pod(const struct rb_node *object, const char *region, const struct rb_kube_leases *leases,

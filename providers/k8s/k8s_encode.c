@@ -7,6 +7,7 @@
 #include "base/text/number.h"
 #include "base/text/pattern.h"
 #include "base/text/units.h"
+#include "providers/k8s/k8s_markets.h"
 #include "providers/wire/digest.h"
 
 #include <inttypes.h>
@@ -133,13 +134,15 @@ static void put_metadata(struct rb_json *j, const struct rb_launch *l, int membe
         if (rb_launch_tag(l, originals[i][1]))
             rb_json_kstring(j, originals[i][0], rb_launch_tag(l, originals[i][1]));
     rb_json_put(j,
-                "'rb.token': %s, 'rb.member': '%d', 'rb.instance-type': %s, 'karpenter.sh/do-not-disrupt': 'true', "
+                "'rb.token': %s, 'rb.member': '%d', 'rb.instance-type': %s, 'rb.market': %s, "
+                "'karpenter.sh/do-not-disrupt': 'true', "
                 "'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false'}, ownerReferences: [{apiVersion: "
                 "'coordination.k8s.io/v1', kind: 'Lease', name: %s, uid: %s}]}",
-                l->token, member, l->instance_type, anchor->name, anchor->uid);
+                l->token, member, l->instance_type, rb_market_name(l->market), anchor->name, anchor->uid);
 }
 
-static void put_placement(struct rb_json *j, const struct rb_kube_shape *shape, const struct rb_kubernetes_spec *spec)
+static void put_placement(struct rb_json *j, enum rb_market market, const struct rb_kube_shape *shape,
+                          const struct rb_kubernetes_spec *spec)
 {
     if (shape->node_type || spec->n_node_selector) {
         rb_json_put(j, "nodeSelector: {'node.kubernetes.io/instance-type': %s", shape->node_type);
@@ -147,7 +150,9 @@ static void put_placement(struct rb_json *j, const struct rb_kube_shape *shape, 
             rb_json_kstring(j, spec->node_selector[i].key, spec->node_selector[i].value);
         rb_json_put(j, "}");
     }
+    rb_kube_put_market(j, market, spec);
     rb_json_put(j, "tolerations: [");
+    rb_kube_put_market_toleration(j, market);
     if (shape->gpus)
         rb_json_put(j, "{key: 'nvidia.com/gpu', operator: 'Exists', effect: 'NoSchedule'}");
     for (int i = 0; i < spec->n_tolerations; i++)
@@ -171,7 +176,8 @@ static void put_container(struct rb_json *j, const struct rb_launch *l, const st
     rb_json_put(
         j,
         "containers: [{name: %s, image: %s, command: ['/bin/sh', '-c', %s], workingDir: %s, env: [{name: 'HOME', "
-        "value: %s}, {name: 'USER', value: 'rb'}, {name: 'LOGNAME', value: 'rb'}], ",
+        "value: %s}, {name: 'USER', value: 'rb'}, {name: 'LOGNAME', value: 'rb'}, {name: 'RB_POD_UID', "
+        "valueFrom: {fieldRef: {fieldPath: 'metadata.uid'}}}], ",
         RB_KUBE_CONTAINER, l->image_id, l->user_data ? l->user_data : "", RB_KUBE_HOME, RB_KUBE_HOME);
     put_resources(j, l, shape, spec);
     rb_json_put(
@@ -198,7 +204,7 @@ void rb_kube_write_pod(const struct rb_launch *l, int member, const struct rb_ku
     rb_json_put(&j,
                 "automountServiceAccountToken: false, enableServiceLinks: false, securityContext: {runAsNonRoot: true, "
                 "runAsUser: 1000, runAsGroup: 1000, fsGroup: 1000, seccompProfile: {type: 'RuntimeDefault'}}");
-    put_placement(&j, shape, spec);
+    put_placement(&j, l->market, shape, spec);
     put_container(&j, l, shape, spec);
     rb_json_put(&j, "}}");
 }

@@ -42,6 +42,7 @@ void rb_kube_write_anchor(const char *name, const char *run_id, const char *owne
 void rb_kube_write_deletion(const char *uid, struct rb_buf *out); // of this object, and of none that has its name now
 // "May I?": a SelfSubjectAccessReview.
 struct rb_kube_right { const char *group, *resource, *subresource, *verb; }; // group "": the core's; subresource NULL: none
+// namespace NULL: of the whole cluster.
 void rb_kube_write_question(const struct rb_kube_right *right, const char *namespace, struct rb_buf *out);
 
 #endif

@@ -3,6 +3,7 @@
 #include "providers/k8s/k8s_verbs.h"
 #include "providers/wire/percent.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,6 +41,16 @@ static void delete_lease(struct ending *e)
 
 // --- the Workloads
 
+void rb_kube_delete_workload(struct rb_kube *k, const char *pod, void *state, rb_api_done_fn *done)
+{
+    struct rb_api_call call = rb_api_call_new("workloads.delete", RB_KUBE_WRITE_TRIES, state, rb_kube_decode_any, done);
+    char group[64];
+    const char *member = strrchr(pod, '-');
+    snprintf(group, sizeof group, "%.*s", (int)(member ? member - pod : 0), pod);
+    rb_percent_put(&call.target, "/apis/kueue.x-k8s.io/v1beta1/namespaces/%s/workloads/%s", k->config.namespace, group);
+    rb_kube_send(k, "DELETE", &call);
+}
+
 static bool is_first_of_group(const struct ending *e, int at)
 {
     const char *group = e->pods.items[at].group;
@@ -67,10 +78,7 @@ static void delete_next_workload(struct ending *e)
         delete_lease(e);
         return;
     }
-    struct rb_api_call call = new_call("workloads.delete", e, rb_kube_decode_any, workload_deleted);
-    rb_percent_put(&call.target, "/apis/kueue.x-k8s.io/v1beta1/namespaces/%s/workloads/%s", e->k->config.namespace,
-                   e->pods.items[e->next++].group);
-    rb_kube_send(e->k, "DELETE", &call);
+    rb_kube_delete_workload(e->k, e->pods.items[e->next++].name, e, workload_deleted);
 }
 
 static void ask_pods(struct ending *e);

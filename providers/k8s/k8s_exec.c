@@ -1,5 +1,6 @@
 // Source: KEP-4006 and k8s.io/kubelet/pkg/cri/streaming/remotecommand. The first byte of a binary message is its channel.
 // libcurl does TLS, certificates and proxies; its own WebSocket is not in every build.
+#include "providers/k8s/k8s_decode.h"
 #include "providers/k8s/k8s_exec.h"
 
 #include "base/clock.h"
@@ -37,7 +38,9 @@ static const int64_t silence_us = 25 * RB_US_PER_S; // of a peer that has answer
 
 // What runs in the pod: $1 bytes of our input go to the command $2, then the connection is watched, because the end of a
 // client ends nothing there. v4 cannot close stdin, and v5 must not: its end is what is watched for.
+// $3: the pod's uid, which is also in its environment unless an older version made it.
 static const char wrapper[] =
+    "[ \"${RB_POD_UID-$3}\" = \"$3\" ] || { echo 'another pod has this name now' >&2; exit 255; }\n"
     "umask 077; cd \"$HOME\" || exit 1; exec 3<&0; d=$(mktemp -d ./.in.XXXXXX) && mkfifo \"$d/in\" || exit 1\n"
     "sh -c \"$2\" <\"$d/in\" 3<&- & c=$!\n"
     "head -c \"$1\" <&3 >\"$d/in\"; rm -rf \"$d\"\n"
@@ -46,6 +49,7 @@ static const char wrapper[] =
 
 struct session {
     const struct rb_kube_exec *e;
+    char pod[64], uid[64];
     struct rb_kube_key key;
     CURL *easy;
     struct curl_slist *connect_to;
@@ -190,8 +194,8 @@ static void write_opening(struct session *s, struct rb_buf *authorization)
     rb_percent_put(
         &target,
         "/api/v1/namespaces/%s/pods/%s/exec?container=%s&stdin=true&stdout=true&stderr=true&command=sh&command=-c"
-        "&command=%s&command=rb&command=%s&command=%s",
-        s->key.namespace, s->e->pod, RB_KUBE_CONTAINER, wrapper, length, s->e->remote);
+        "&command=%s&command=rb&command=%s&command=%s&command=%s",
+        s->key.namespace, s->pod, RB_KUBE_CONTAINER, wrapper, length, s->e->remote, s->uid);
     rb_buf_append(&host, origin, path ? (size_t)(path - origin) : strlen(origin));
     if (s->key.token)
         rb_buf_printf(authorization, "Bearer %s", s->key.token);
@@ -389,7 +393,9 @@ int rb_kube_exec(const struct rb_kube_exec *e)
     struct session s = {.e = e, .code = -1, .key.fd = -1};
     long status = 0;
     curl_global_init(CURL_GLOBAL_DEFAULT);
-    bool ok = measure_input(&s);
+    bool ok = rb_kube_split_id(e->pod, s.pod, s.uid)
+                  ? measure_input(&s)
+                  : rb_err_set(&s.err, RB_E_UNREACHABLE, "\"%.100s\": expected the id of a pod, NAME.UID", e->pod);
     if (ok && !start(&s, false, &status)) {
         close_session(&s);
         ok = status == 401 && start(&s, true, &status);

@@ -6,7 +6,7 @@
 struct rb_kube_exec {
     const char *door;   // path of the socket (k8s_door.h)
     const char *name;   // of infra k8s/NAME
-    const char *pod;
+    const char *pod;    // NAME.UID: the command runs in this pod, and in no other that has its name
     const char *remote; // for sh -c in the pod's home
 };
 // The command's exit code. 255: the pod could not be reached, or the connection ended before the command did; stderr says

@@ -53,11 +53,6 @@ static struct rb_api_call new_call(const char *name, int tries, struct launch *l
 bool rb_kube_check_launch(const struct rb_kube *k, const struct rb_launch *what, struct rb_arena *arena,
                           struct rb_kube_shape *out, struct rb_err *err)
 {
-    if (what->market == RB_MARKET_SPOT)
-        return rb_err_set(err, RB_E_K8S_LAUNCH,
-                          "k8s/%s: pods are not sold as spot; use market on_demand, and choose spot nodes with "
-                          "resources.kubernetes.node_selector",
-                          k->region);
     if (!what->image_id || !rb_launch_tag(what, "rb:run-id") || !rb_launch_tag(what, "rb:owner")) {
         rb_err_set(err, RB_E_K8S_LAUNCH,
                    "k8s/%s: no image; name one in the job, best by its digest: image: registry/image@sha256:...", k->region);
@@ -86,9 +81,10 @@ static void deleted(void *arg, const struct rb_err *err)
 {
     struct launch *l = arg;
     if (err && err->code != RB_ERR_NOT_FOUND && !rb_kube_is_conflict(err)) {
+        char name[64], uid[64];
+        rb_kube_split_id(l->instances[l->n_made - 1].id, name, uid);
         rb_err_renumber(&l->refusal, RB_E_OUTCOME_UNKNOWN);
-        rb_err_prefix(&l->refusal, "pod %s may still be there (%.200s)", l->instances[l->n_made - 1].address,
-                      err->message);
+        rb_err_prefix(&l->refusal, "pod %s may still be there (%.200s)", name, err->message);
         answer(l, &l->refusal);
         return;
     }

@@ -1,7 +1,7 @@
 // Lists the pods of a run, with the leases of the runs they belong to. Nobody in a cluster says "sold out": a pod of ours
 // that has waited for a machine for longer than resources.kubernetes.queue_timeout is deleted here, and then reported so.
 #include "providers/k8s/k8s_errors.h"
-#include "providers/k8s/k8s_verbs.h"
+#include "providers/k8s/k8s_words.h"
 #include "providers/wire/percent.h"
 
 #include <stdlib.h>
@@ -10,11 +10,9 @@ enum { MAX_PAGES = 1000, MAX_RESTARTS = 2 };
 static const int64_t queue_timeout_us = 30 * 60 * RB_US_PER_S; // a node with GPUs that boots takes up to 15 minutes
 
 struct listing {
-    struct rb_arena arena;
-    struct rb_kube *k;
+    struct rb_kube_hearing hearing; // first: arena, cluster, pods
     const char *run_id; // NULL: any
     struct rb_kube_leases leases;
-    struct rb_kube_pods pods;
     const char *next;                 // page; NULL: the first, or none
     int n_pages, n_restarts, overdue; // overdue: the pod that is being deleted
     bool incomplete;
@@ -24,10 +22,10 @@ struct listing {
 
 static void answer(struct listing *l, const struct rb_err *err)
 {
-    struct rb_instance *instances = rb_arena_array(&l->arena, (size_t)l->pods.n + 1, sizeof *instances);
-    for (int i = 0; i < l->pods.n; i++)
-        instances[i] = l->pods.items[i].instance;
-    l->fn(l->arg, err, instances, l->pods.n, !err && !l->incomplete);
+    struct rb_instance *instances = rb_arena_array(&l->hearing.arena, (size_t)l->hearing.pods.n + 1, sizeof *instances);
+    for (int i = 0; i < l->hearing.pods.n; i++)
+        instances[i] = l->hearing.pods.items[i].instance;
+    l->fn(l->arg, err, instances, l->hearing.pods.n, !err && !l->incomplete);
     rb_api_state_free(l);
 }
 
@@ -35,11 +33,11 @@ static void answer(struct listing *l, const struct rb_err *err)
 
 static bool is_overdue(const struct listing *l, const struct rb_kube_pod *pod)
 {
-    const struct rb_kubernetes_spec *spec = &l->k->spec;
+    const struct rb_kubernetes_spec *spec = &l->hearing.k->spec;
     const int64_t limit_us = spec->queue_timeout_us ? spec->queue_timeout_us
                              : spec->queue          ? INT64_MAX
                                                     : queue_timeout_us;
-    const int64_t clock_us = rb_api_clock_us(l->k->api);
+    const int64_t clock_us = rb_api_clock_us(l->hearing.k->api);
     return pod->instance.state == RB_INSTANCE_PENDING && pod->began_us < 0 && pod->created_us >= 0 && clock_us >= 0 &&
            clock_us - pod->created_us > limit_us;
 }
@@ -50,31 +48,42 @@ static void end_overdue(struct listing *l);
 static void overdue_ended(void *arg, const struct rb_err *err)
 {
     struct listing *l = arg;
-    struct rb_kube_pod *pod = &l->pods.items[l->overdue++];
-    if (!err) {
+    struct rb_kube_pod *pod = &l->hearing.pods.items[l->overdue++];
+    if (!err || err->code == RB_ERR_NOT_FOUND) {
         pod->instance.state = RB_INSTANCE_TERMINATED;
-        pod->instance.terminated_at_us = rb_api_clock_us(l->k->api);
+        pod->instance.terminated_at_us = rb_api_clock_us(l->hearing.k->api);
         pod->instance.sold_out = true;
         pod->instance.state_reason =
-            rb_arena_printf(&l->arena, "no machine within resources.kubernetes.queue_timeout (%s)",
+            rb_arena_printf(&l->hearing.arena, "no machine within resources.kubernetes.queue_timeout (%s)",
                             *pod->waits_for ? pod->waits_for : "the scheduler says no more");
     }
     end_overdue(l);
 }
 
+static void delete_overdue(void *arg, const struct rb_err *unreleased)
+{
+    (void)unreleased; // by the queue
+    struct listing *l = arg;
+    const struct rb_kube_pod *pod = &l->hearing.pods.items[l->overdue];
+    struct rb_api_call call = rb_api_call_new("pods.delete", 1, l, rb_kube_decode_any, overdue_ended);
+    rb_percent_put(&call.target, RB_KUBE_PODS "/%s", l->hearing.k->config.namespace, pod->name);
+    rb_kube_write_deletion(pod->uid, &call.body);
+    rb_kube_send(l->hearing.k, "DELETE", &call);
+}
+
 static void end_overdue(struct listing *l)
 {
-    while (l->overdue < l->pods.n && !is_overdue(l, &l->pods.items[l->overdue]))
+    while (l->overdue < l->hearing.pods.n && !is_overdue(l, &l->hearing.pods.items[l->overdue]))
         l->overdue++;
-    if (l->overdue == l->pods.n) {
+    if (l->overdue == l->hearing.pods.n) {
         answer(l, NULL);
         return;
     }
-    const struct rb_kube_pod *pod = &l->pods.items[l->overdue];
-    struct rb_api_call call = rb_api_call_new("pods.delete", 1, l, rb_kube_decode_any, overdue_ended);
-    rb_percent_put(&call.target, RB_KUBE_PODS "/%s", l->k->config.namespace, pod->name);
-    rb_kube_write_deletion(pod->uid, &call.body);
-    rb_kube_send(l->k, "DELETE", &call);
+    const struct rb_kube_pod *pod = &l->hearing.pods.items[l->overdue];
+    if (pod->group)
+        rb_kube_delete_workload(l->hearing.k, pod->name, l, delete_overdue);
+    else
+        delete_overdue(l, NULL);
 }
 
 // --- pages
@@ -87,7 +96,8 @@ static bool decode_pods(void *arg, const char *body, size_t n, struct rb_err *er
     struct listing *l = arg;
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     return rb_doc_parse_json(&doc, "answer", body, n, err) &&
-           rb_kube_decode_pods(doc.root, l->k->region, &l->leases, &l->arena, &l->pods, &l->next, err);
+           rb_kube_decode_pods(doc.root, l->hearing.k->region, &l->leases, &l->hearing.arena, &l->hearing.pods,
+                               &l->next, err);
 }
 
 // The server forgets the rest of a listing after some minutes.
@@ -95,7 +105,7 @@ static bool begins_again(struct listing *l, const struct rb_err *err)
 {
     if (!rb_kube_is_expired(err) || ++l->n_restarts > MAX_RESTARTS)
         return false;
-    l->leases.n = l->pods.n = l->n_pages = 0;
+    l->leases.n = l->hearing.pods.n = l->n_pages = 0;
     l->next = NULL;
     return true;
 }
@@ -110,7 +120,7 @@ static void page_known(struct listing *l, const struct rb_err *err, void (*ask)(
         l->incomplete = true;
         answer(l, rb_kube_is_expired(err) ? NULL : err);
     } else if (l->next && ++l->n_pages >= MAX_PAGES) {
-        rb_err_set(&endless, RB_E_ENDLESS, "k8s/%s: no end after %d pages", l->k->region, MAX_PAGES);
+        rb_err_set(&endless, RB_E_ENDLESS, "k8s/%s: no end after %d pages", l->hearing.k->region, MAX_PAGES);
         answer(l, &endless);
     } else if (l->next) {
         ask(l);
@@ -119,11 +129,19 @@ static void page_known(struct listing *l, const struct rb_err *err, void (*ask)(
     }
 }
 
+static void words_are_known(void *state)
+{
+    end_overdue(state);
+}
+
 static void pods_are_known(struct listing *l)
 {
     // Other runs' pods are other controllers' affair.
-    l->overdue = l->run_id ? 0 : l->pods.n;
-    end_overdue(l);
+    l->overdue = l->run_id ? 0 : l->hearing.pods.n;
+    if (l->run_id)
+        rb_kube_hear(&l->hearing, words_are_known);
+    else
+        end_overdue(l);
 }
 
 static void pods_known(void *arg, const struct rb_err *err)
@@ -134,9 +152,9 @@ static void pods_known(void *arg, const struct rb_err *err)
 static void ask_pods(struct listing *l)
 {
     struct rb_api_call call = rb_api_call_new("pods.list", RB_KUBE_READ_TRIES, l, decode_pods, pods_known);
-    rb_percent_put(&call.target, RB_KUBE_PODS, l->k->config.namespace);
+    rb_percent_put(&call.target, RB_KUBE_PODS, l->hearing.k->config.namespace);
     rb_kube_put_page(&call.target, l->run_id, l->next);
-    rb_kube_send(l->k, "GET", &call);
+    rb_kube_send(l->hearing.k, "GET", &call);
 }
 
 static bool decode_leases(void *arg, const char *body, size_t n, struct rb_err *err)
@@ -144,7 +162,7 @@ static bool decode_leases(void *arg, const char *body, size_t n, struct rb_err *
     struct listing *l = arg;
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     return rb_doc_parse_json(&doc, "answer", body, n, err) &&
-           rb_kube_decode_leases(doc.root, &l->arena, &l->leases, &l->next, err);
+           rb_kube_decode_leases(doc.root, &l->hearing.arena, &l->leases, &l->next, err);
 }
 
 static void leases_known(void *arg, const struct rb_err *err)
@@ -155,16 +173,16 @@ static void leases_known(void *arg, const struct rb_err *err)
 static void ask_leases(struct listing *l)
 {
     struct rb_api_call call = rb_api_call_new("leases.list", RB_KUBE_READ_TRIES, l, decode_leases, leases_known);
-    rb_percent_put(&call.target, RB_KUBE_LEASES, l->k->config.namespace);
+    rb_percent_put(&call.target, RB_KUBE_LEASES, l->hearing.k->config.namespace);
     rb_kube_put_page(&call.target, l->run_id, l->next);
-    rb_kube_send(l->k, "GET", &call);
+    rb_kube_send(l->hearing.k, "GET", &call);
 }
 
 void rb_kube_list(struct rb_provider *p, const char *run_id, rb_list_fn *fn, void *arg)
 {
     struct listing *l = rb_api_state_create(sizeof *l);
-    l->k = p->state;
-    l->run_id = run_id ? rb_arena_strdup(&l->arena, run_id) : NULL;
+    l->hearing.k = p->state;
+    l->run_id = run_id ? rb_arena_strdup(&l->hearing.arena, run_id) : NULL;
     l->fn = fn;
     l->arg = arg;
     ask_leases(l);

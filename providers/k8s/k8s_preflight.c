@@ -62,6 +62,86 @@ static struct rb_api_call new_call(const char *name, struct preflight *p, rb_api
     return call;
 }
 
+// --- rights that runs do without
+
+static const struct {
+    struct rb_kube_right right;
+    bool of_cluster;
+    const char *name, *loss;
+} conveniences[] = {
+    {{"", "events", NULL, "list"}, false, "list events", "nobody says why a pod waits"},
+    {{"", "pods", "log", "get"}, false, "get pods/log", "the last words of a pod that failed are not shown"},
+    {{"", "resourcequotas", NULL, "list"}, false, "list resourcequotas", "a plan is not compared with quotas"},
+    {{"", "nodes", NULL, "list"},
+     true,
+     "list nodes",
+     "pods cannot be priced by their machines (a ClusterRole: docs/policies/k8s-nodes.yaml)"},
+};
+enum { N_CONVENIENCES = sizeof conveniences / sizeof *conveniences };
+
+struct survey {
+    struct rb_arena arena;
+    struct rb_kube *k;
+    int at, n;
+    bool allowed;
+    struct rb_lack lacks[N_CONVENIENCES];
+    rb_lacks_fn *fn;
+    void *arg;
+};
+
+static void ask_next_convenience(struct survey *s);
+
+static bool read_review(const char *body, size_t n, bool *out_allowed, struct rb_err *err)
+{
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
+    return rb_doc_parse_json(&doc, "answer", body, n, err) &&
+           rb_node_bool(rb_node_member(rb_node_member(doc.root, "status"), "allowed"), out_allowed, err);
+}
+
+static bool decode_convenience(void *arg, const char *body, size_t n, struct rb_err *err)
+{
+    struct survey *s = arg;
+    return read_review(body, n, &s->allowed, err);
+}
+
+static void convenience_known(void *arg, const struct rb_err *err)
+{
+    struct survey *s = arg;
+    if (err) {
+        s->fn(s->arg, err, NULL, 0);
+        rb_api_state_free(s);
+        return;
+    }
+    if (!s->allowed)
+        s->lacks[s->n++] = (struct rb_lack){conveniences[s->at].name, conveniences[s->at].loss};
+    s->at++;
+    ask_next_convenience(s);
+}
+
+static void ask_next_convenience(struct survey *s)
+{
+    if (s->at == N_CONVENIENCES) {
+        s->fn(s->arg, NULL, s->lacks, s->n);
+        rb_api_state_free(s);
+        return;
+    }
+    struct rb_api_call call = rb_api_call_new("selfsubjectaccessreviews.create", RB_KUBE_READ_TRIES, s,
+                                              decode_convenience, convenience_known);
+    rb_kube_write_question(&conveniences[s->at].right, conveniences[s->at].of_cluster ? NULL : s->k->config.namespace,
+                           &call.body);
+    rb_buf_puts(&call.target, RB_KUBE_REVIEWS);
+    rb_kube_send(s->k, "POST", &call);
+}
+
+void rb_kube_lacks(struct rb_provider *p, rb_lacks_fn *fn, void *arg)
+{
+    struct survey *s = rb_api_state_create(sizeof *s);
+    s->k = p->state;
+    s->fn = fn;
+    s->arg = arg;
+    ask_next_convenience(s);
+}
+
 // --- the pod
 
 // Without Kueue, or where it does not manage the namespace, pods would ignore their queue.
@@ -114,9 +194,7 @@ static void ask_next_right(struct preflight *p);
 static bool decode_review(void *arg, const char *body, size_t n, struct rb_err *err)
 {
     struct preflight *p = arg;
-    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
-    return rb_doc_parse_json(&doc, "answer", body, n, err) &&
-           rb_node_bool(rb_node_member(rb_node_member(doc.root, "status"), "allowed"), &p->allowed, err);
+    return read_review(body, n, &p->allowed, err);
 }
 
 static void right_known(void *arg, const struct rb_err *err)

@@ -7,13 +7,19 @@
 #include "providers/k8s/kube_login.h"
 #include "providers/wire/api_call.h"
 
+struct rb_kube_last_words { char uid[64], text[400]; }; // of a pod that failed; text "": none
+
 struct rb_kube {
     const struct rb_loop *loop;
     char region[64];
     struct rb_kubeconfig config;
     struct rb_kube_login *login;
     struct rb_kubernetes_spec spec;
+    const struct rb_catalog *prices; // of clouds; never NULL
     struct rb_api *api;
+    bool no_events, no_logs; // we have no right to them
+    struct rb_kube_last_words *last_words; // [n_last_words], as far as they were asked for
+    int n_last_words;
 };
 
 enum { RB_KUBE_READ_TRIES = 3, RB_KUBE_WRITE_TRIES = 5, RB_KUBE_PAGE = 500 };
@@ -37,11 +43,16 @@ bool rb_kube_check_launch(const struct rb_kube *k, const struct rb_launch *launc
 // Did the cluster keep all that it was sent? Errors: INVALID, naming the field.
 bool rb_kube_check_stored(const struct rb_buf *sent, const struct rb_node *stored, const char *name, struct rb_err *err);
 
+// Deletes the Workload of the launch that a pod is of, where it waits or waited in a queue of Kueue: this holds the objects of
+// pods that are deleted. All members of a launch end together.
+void rb_kube_delete_workload(struct rb_kube *k, const char *pod, void *state, rb_api_done_fn *done);
 void rb_kube_list(struct rb_provider *p, const char *run_id, rb_list_fn *fn, void *arg);
 void rb_kube_renew(struct rb_provider *p, const char *const *ids, int n, const struct rb_tag *lease, rb_terminate_fn *fn,
                   void *arg);
 void rb_kube_groups(struct rb_provider *p, const char *run_id, rb_groups_fn *fn, void *arg);
 void rb_kube_end_group(struct rb_provider *p, const char *name, rb_terminate_fn *fn, void *arg);
 void rb_kube_quotas(struct rb_provider *p, const struct rb_demand *demands, int n, rb_quotas_fn *fn, void *arg);
+void rb_kube_lacks(struct rb_provider *p, rb_lacks_fn *fn, void *arg);
+void rb_kube_offers(struct rb_provider *p, const char *const *types, int n_types, rb_offers_fn *fn, void *arg);
 
 #endif

@@ -132,8 +132,18 @@ static int64_t gigabytes(int64_t bytes)
     return bytes / BYTES_PER_GB + (bytes % BYTES_PER_GB > 0);
 }
 
-static bool bill_offer(const struct rb_job *job, const struct rb_offer *offer, const struct rb_catalog *disk_prices,
-                       struct rb_billing *out, struct rb_err *err)
+int64_t rb_scenario_release_s(const struct rb_job *job, const struct rb_profile *profile, const struct rb_offer *offer)
+{
+    const int64_t job_us = rb_infra_within(offer->infra, "k8s") ? job->resources.kubernetes.release_us : 0;
+    const struct rb_provisioning *p = find_provisioning(profile, offer);
+    return job_us > 0             ? (job_us + RB_US_PER_S - 1) / RB_US_PER_S
+           : offer->release_s > 0 ? offer->release_s
+           : p                    ? p->release_s
+                                  : 0;
+}
+
+static bool bill_offer(const struct rb_job *job, const struct rb_profile *profile, const struct rb_offer *offer,
+                       const struct rb_catalog *disk_prices, struct rb_billing *out, struct rb_err *err)
 {
     if (offer->rate.uusd_per_hour <= 0 && !offer->declared_free)
         return rb_err_set(err, RB_E_PRICE_UNKNOWN,
@@ -148,6 +158,7 @@ static bool bill_offer(const struct rb_job *job, const struct rb_offer *offer, c
                           "and data.price_per_gb");
     *out = (struct rb_billing){
         .rate = offer->rate,
+        .release_s = rb_scenario_release_s(job, profile, offer),
         .data_uusd = rb_bill_data_uusd(job->data_bytes, job->data_uusd_per_gb),
     };
     const int64_t disk_bytes = job->resources.disk_bytes;
@@ -205,7 +216,7 @@ bool rb_scenario_init(struct rb_scenario *s, const struct rb_job *job, const str
         take_reading(o, job, profile);
         take_errors(o);
         o->save_every_s = (double)rb_planned_save_interval_s(job, profile, &offers[i]);
-        if (!bill_offer(job, &offers[i], disk_prices, &o->billing, err)) {
+        if (!bill_offer(job, profile, &offers[i], disk_prices, &o->billing, err)) {
             free(made.sim_offers);
             free(made.reserved);
             return false;

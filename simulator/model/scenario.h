@@ -48,6 +48,9 @@ bool rb_scenario_init(struct rb_scenario *s, const struct rb_job *job, const str
                       const struct rb_offer *offers, int n_offers, const struct rb_catalog *disk_prices,
                       uint64_t seed, struct rb_err *err);
 void rb_scenario_finish(struct rb_scenario *s);
+// For how long a machine of this offer is billed after its node's end: as the job says of its cluster, else the plan that
+// the offer is of, else the profile.
+int64_t rb_scenario_release_s(const struct rb_job *job, const struct rb_profile *profile, const struct rb_offer *offer);
 // For many plans on the same replicates 0..n-1: keeps and shares what their trials draw. The scenario must not move
 // until it is finished. Results depend neither on this nor on the amount kept.
 #define RB_KEPT_NOISE_BYTES  ((size_t)128 << 20) // justified size: 512 trials in the first of ten stages, 4096

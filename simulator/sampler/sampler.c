@@ -97,7 +97,7 @@ static void add_life(struct ownership *o, const struct owned_node *node, int to)
         .from = node->from,
         .to = to,
         .usd_per_s = usd_per_second(billing),
-        .usd_per_node = (double)billing->data_uusd / (double)RB_UUSD,
+        .usd_per_node = (double)rb_bill_uusd_per_node(billing) / (double)RB_UUSD,
         .offer = node->offer,
     };
     if (node->number < 0)

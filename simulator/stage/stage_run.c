@@ -20,7 +20,8 @@ bool rb_stage_run(const struct rb_scenario *s, int stage, const struct rb_plan_s
     if (!rb_program_compile_stage(s, stage, plan, &program, err))
         return false;
     const struct rb_billing *billing = &s->sim_offers[plan->nodes[0].offer].billing;
-    const double rate = rate_of(billing), per_new = (double)billing->data_uusd + rate * (double)RB_US_PER_S / 2;
+    const double rate = rate_of(billing),
+                 per_new = (double)rb_bill_uusd_per_node(billing) + rate * (double)RB_US_PER_S / 2;
     ws->is_unbilled = true;
     ws->until_us = runs->until_us < RB_SIM_HORIZON_US ? runs->until_us : RB_SIM_HORIZON_US;
     ws->first_stage = stage;

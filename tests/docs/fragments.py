@@ -86,9 +86,20 @@ def profile_part(programs, folder, text):
     return accepted([programs + "/rbprofile", "import", "profile.yaml", "--db", "profiles.db"], folder)
 
 
+def cluster(programs, folder, text):
+    write(folder, "prices.csv", PRICES.splitlines()[0] + "\nk8s/lab,g4dn.12xlarge,T4,4,16,48,192,on_demand,3.912\n")
+    write(folder, "cloud.yaml", text)
+    return listens(programs, folder, "--cloud", "cloud.yaml", "--k8s", "0")
+
+
+def profile(programs, folder, text):
+    write(folder, "profile.yaml", text)
+    return accepted([programs + "/rbprofile", "import", "profile.yaml", "--db", "profiles.db"], folder)
+
+
 RULES = {
     "docs/slurm.md": [job_part],
-    "docs/kubernetes.md": [job_part],
+    "docs/kubernetes.md": [job_part, cluster, profile, job_part],
     "docs/formats/job.md": [job, job_part, job_part, job_part],
     "docs/howto/trackers.md": [job_part],
     "docs/formats/mock.md": [cloud, cloud_part, cloud_part],

@@ -301,6 +301,15 @@ static void make_uncertain(struct random_plan *p, uint64_t seed)
         p->job.data_bytes_per_s = between(&s, 1, 50) * INT64_C(100000000);
 }
 
+// Machines that outlive their nodes. From a stream of its own, too.
+static void make_tails(struct random_plan *p, uint64_t seed)
+{
+    struct rb_stream s;
+    rb_stream_init(&s, &(struct rb_stream_key){.seed = seed, .purpose = RB_DRAW_SEARCH, .index = 4});
+    for (int i = 0; i < p->profile.n_provisioning; i++)
+        p->provisioning[i].release_s = chance(&s, 30) ? between(&s, 1, 900) : 0;
+}
+
 // Some spot offers are markets with memory: twice the losses while nodes are new, fewer when they are old. From a stream
 // of its own, too.
 static void make_markets(struct random_plan *p, uint64_t seed)
@@ -362,6 +371,7 @@ void random_plan_make_of(struct random_plan *out, uint64_t seed, const char *tun
     make_stages(out, &s);
     make_uncertain(out, seed);
     make_markets(out, seed);
+    make_tails(out, seed);
     out->job.seed = seed;
     out->plan.tool = "test";
     out->plan.job_path = "job.yaml";

@@ -242,6 +242,7 @@ bool oracle_init(struct oracle *o, const struct rb_job *job, const struct rb_pro
             .queue_s = compile_dist(&p->queue_s),
             .init_s = compile_dist(&p->init_s),
             .refused = p->capacity_failure,
+            .release_s = p->release_s,
             .losses = p,
         };
         if (p->spells) {
@@ -546,7 +547,11 @@ static void bill(struct run *r, const struct node *n)
     int64_t seconds = up_to_whole(r->now_us - n->running_us, 1000000);
     if (seconds < MINIMUM_S)
         seconds = MINIMUM_S;
-    r->cost_uusd += up_to_whole(r->o->offers[n->runs_as].rate.uusd_per_hour * seconds, 3600);
+    const int64_t rate = r->o->offers[n->runs_as].rate.uusd_per_hour;
+    const int entry = r->o->entry_of[n->runs_as];
+    r->cost_uusd += up_to_whole(rate * seconds, 3600);
+    if (entry >= 0)
+        r->cost_uusd += up_to_whole(rate * r->o->entries[entry].release_s, 3600);
 }
 
 static struct node_draw node_draw_of(const struct run *r, int offer, int stage, int ordinal, int attempt)

@@ -24,6 +24,7 @@ struct oracle_dist {
 struct oracle_entry { // of the profile's provisioning
     struct oracle_dist queue_s, init_s, up_s, down_s; // spells, where `losses` has them
     double refused;       // probability
+    int release_s;        // the machine is billed for this long after its node
     const struct rb_provisioning *losses; // how soon nodes are taken back
 };
 

@@ -143,6 +143,60 @@ static void node_limit_cuts_and_says_so(void **state)
     assert_true(n_cut > 0);
 }
 
+// Eight trials of ten minutes at $3.60 an hour a GPU. Where machines go at once, eight cost as much as one and are the
+// fastest; where each stays for ten minutes more, $0.60 of it, the fewest that keep the deadline are the cheapest.
+static struct rb_plan plan_with_release(struct rb_case *c, const char *release_s, const char *kubernetes)
+{
+    struct rb_buf job = RB_BUF_INIT, profile = RB_BUF_INIT;
+    struct rb_plan plan;
+    struct rb_plan_result result;
+    struct rb_err err = {0};
+    rb_buf_printf(&job,
+                  "name: j\nmetric: {name: a, goal: maximize}\nparameters: {lr: {min: 0.1, max: 0.9}}\n"
+                  "scheduler: {type: sha, num_trials: 8, min_resource: 10, max_resource: 10, eta: 2}\n"
+                  "run: python t.py\ntrial: {gpus: 1}\ndeadline: 45m\nresources: {infra: k8s/lab, max_nodes: 8%s}\n",
+                  kubernetes);
+    rb_buf_printf(&profile,
+                  "format: rb-profile/1\nname: p\nexact: true\n"
+                  "training: [{accelerator: T4, base_s: 60, layouts: [{gpus: 1, nodes: 1, speedup: 1}]}]\n"
+                  "noise: {between: 1, within: 1}\nstartup_s: 0\ncheckpoint_s: 0\n"
+                  "provisioning: [{infra: k8s, instance_type: '*', market: '*', queue_s: 0, init_s: 0, "
+                  "capacity_failure: 0%s}]\n",
+                  release_s);
+    case_init(c, rb_buf_str(&job), rb_buf_str(&profile),
+              "infra,instance_type,accelerator,gpus,gpu_memory_gb,vcpus,memory_gb,market,usd_per_hour\n"
+              "k8s/lab,gpu/1,T4,1,16,4,16,on_demand,3.6\n");
+    rb_buf_finish(&job);
+    rb_buf_finish(&profile);
+    if (!rb_make_plan(&c->req, "optimal", &c->arena, &plan, &result, &err))
+        fail_msg("%s", err.message);
+    return plan;
+}
+
+static void a_machine_that_outlives_its_node_changes_the_plan(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *profile, *job;
+        int nodes;
+        int64_t release_s, cost_uusd;
+    } rows[] = {
+        {"", "", 8, 0, 8 * 600000},
+        {", release_s: 600", "", 2, 600, (8 + 2) * 600000},
+        {"", ", kubernetes: {release: 10m}", 2, 600, (8 + 2) * 600000},
+        {", release_s: 60", ", kubernetes: {release: 20m}", 2, 1200, (8 + 2 * 2) * 600000}, // the job's word
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct rb_case c;
+        const struct rb_plan plan = plan_with_release(&c, rows[i].profile, rows[i].job);
+        assert_int_equal(plan.stages[0].nodes[0].count, rows[i].nodes);
+        assert_int_equal(plan.offers[0].release_s, rows[i].release_s);
+        assert_int_equal(plan.estimate.cost_uusd.mean, rows[i].cost_uusd);
+        assert_true(!plan.bound.present || plan.bound.cost_uusd <= plan.estimate.cost_uusd.mean);
+        case_finish(&c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -150,6 +204,7 @@ int main(void)
         cmocka_unit_test(stages_follow_the_rungs),
         cmocka_unit_test(unknown_planner_is_refused),
         cmocka_unit_test(node_limit_cuts_and_says_so),
+        cmocka_unit_test(a_machine_that_outlives_its_node_changes_the_plan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,7 @@ static void test_bills_by_hand(void **state)
         const char *what;
         struct rb_billing billing;
         int64_t running_us, terminated_us;
-        struct rb_bill bill; // machine, disk, data, minimum, billed_s, total
+        struct rb_bill bill; // machine, disk, data, minimum, billed_s, total, tail
     } cases[] = {
         // $3.60 an hour is 1000 micro-dollars a second.
         {"one hour", {.rate = {3600000}}, 0, 3600 * S, {3600000, 0, 0, 0, 3600, 3600000}},
@@ -40,6 +40,10 @@ static void test_bills_by_hand(void **state)
          {16945, 373, 0, 0, 61, 17318}},
         {"disk has the minimum too", {.disk_rate = {3600}, .disk_gb = 1}, 0, S, {0, 60, 0, 0, 60, 60}},
         {"data once", {.rate = {3600000}, .data_uusd = 1234}, 0, 3600 * S, {3600000, 0, 1234, 0, 3600, 3601234}},
+        // An autoscaler's machine goes ten minutes later: no minimum less, and no disk more.
+        {"a tail", {.rate = {3600000}, .release_s = 600}, 0, 45 * S, {60000, 0, 0, 15000, 60, 660000, 600000}},
+        {"a tail is its own line item", {.rate = {1000000}, .release_s = 61}, 0, 61 * S, {16945, 0, 0, 0, 61, 33890, 16945}},
+        {"never ran, no tail", {.rate = {3600000}, .release_s = 600}, -1, 7 * S, {0}},
         {"free machine", {.rate = {0}}, 0, 3600 * S, {0, 0, 0, 0, 3600, 0}},
     };
     for (size_t i = 0; i < N_OF(cases); i++) {
@@ -102,6 +106,9 @@ static void what_a_node_is_bound_to_cost(void **state)
     assert_int_equal(rb_bill_bound_uusd(&b, -1, 500 * RB_US_PER_S), 60007);
     assert_int_equal(rb_bill_bound_uusd(&b, 100 * RB_US_PER_S, 120 * RB_US_PER_S), 60007);
     assert_int_equal(rb_bill_bound_uusd(&b, 100 * RB_US_PER_S, 200 * RB_US_PER_S), 110007);
+    const struct rb_billing tail = {.rate = {3600000}, .data_uusd = 7, .release_s = 30};
+    assert_int_equal(rb_bill_uusd_per_node(&tail), 30007);
+    assert_int_equal(rb_bill_least_uusd(&tail), 90007);
 }
 
 int main(void)

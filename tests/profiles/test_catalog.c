@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include "profiles/catalog/catalog.h"
+#include "profiles/catalog/pods.h"
 
 #define HEADER      "infra,instance_type,accelerator,gpus,gpu_memory_gb,vcpus,memory_gb,market,usd_per_hour"
 #define LONG_HEADER HEADER ",source,fetched_at\n"
@@ -187,6 +188,49 @@ static void test_free_only_where_declared(void **state)
     rb_arena_finish(&f.arena);
 }
 
+static void test_pods_that_the_job_prices(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *type, *accelerator; // accelerator NULL: none is named
+        int64_t each_uusd, rate_uusd;
+        int gpus;
+        const char *key, *says; // of the refusal; NULL: it is priced
+    } rows[] = {
+        {"gpu/4", "T4", 540000, 2160000, 4, NULL, NULL},
+        {"g5.12xlarge/2", "A10G", 0, 0, 2, NULL, NULL},
+        {"cpu/16", NULL, 10000, 160000, 16, NULL, NULL},
+        {"g5.12xlarge", "A10G", 1, 0, 0, "resources.instance_types[0]", "RB3540 \"g5.12xlarge\": expected TYPE/GPUS"},
+        {"gpu/0", "T4", 1, 0, 0, "resources.instance_types[0]", "RB3540 \"gpu/0\""},
+        {"gpu/4", NULL, 1, 0, 0, "resources.accelerators", "RB3540 the one GPU that pods of k8s/lab have"},
+    };
+    static const char *const infra[] = {"local", "k8s/lab"};
+    for (size_t i = 0; i < N_OF(rows); i++) {
+        RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
+        struct rb_job job = {.resources = {.infra = {infra, 2},
+                                           .instance_types = {&rows[i].type, 1},
+                                           .accelerators = {&rows[i].accelerator, rows[i].accelerator != NULL}}};
+        struct rb_catalog c = {0};
+        struct rb_err err = {0};
+        assert_true(rb_catalog_add_pods(&c, &job, &arena, &err)); // the job names no price
+        assert_int_equal(c.n_offers, 0);
+        job.resources.kubernetes.has_price = true;
+        job.resources.kubernetes.uusd_per_gpu_hour = rows[i].each_uusd;
+        assert_true(rb_catalog_add_pods(&c, &job, &arena, &err) == !rows[i].says);
+        if (rows[i].says) {
+            assert_says(&err, rows[i].says);
+            assert_string_equal(err.key, rows[i].key);
+            continue;
+        }
+        const struct rb_offer *o = &c.offers[0];
+        assert_true(c.n_offers == 1 && o->gpus == rows[i].gpus && o->rate.uusd_per_hour == rows[i].rate_uusd);
+        assert_string_equal(o->accelerator, rows[i].accelerator ? rows[i].accelerator : "CPU");
+        assert_true(o->declared_free == (rows[i].each_uusd == 0));
+        assert_true(rb_catalog_add_pods(&c, &job, &arena, &err)); // a price list's rows win
+        assert_int_equal(c.n_offers, 1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -196,6 +240,7 @@ int main(void)
         cmocka_unit_test(test_disk_prices_are_those_of_the_zone_or_its_region),
         cmocka_unit_test(test_bad_rows_name_line_and_column),
         cmocka_unit_test(test_free_only_where_declared),
+        cmocka_unit_test(test_pods_that_the_job_prices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -479,6 +479,8 @@ static void test_bad_resources_and_constraints(void **state)
         {0, "resources: {kubernetes: {tolerations: [{effect: No}]}}", 7, "resources.kubernetes.tolerations[0].effect",
          "NoExecute"},
         {0, "resources: {kubernetes: {grace: 2h}}", 7, "resources.kubernetes.grace", "at most 1h"},
+        {0, "resources: {kubernetes: {price_per_gpu_hour: 10001}}", 7, "resources.kubernetes.price_per_gpu_hour", "at most 10000"},
+        {0, "resources: {kubernetes: {release: 2d}}", 7, "resources.kubernetes.release", "at most 1d"},
         {0, "resources: {kubernetes: {shm_size: 3}}", 7, "resources.kubernetes.shm_size", "no unit"},
         {0, "resources: {kubernetes: {namespac: x}}", 7, "resources.kubernetes.namespac", "did you mean \"namespace\""},
         {6, "deadline: 2", 6, "deadline", "has no unit"},
@@ -785,7 +787,8 @@ static void test_kubernetes(void **state)
     struct fixture f = loaded(0, "resources: {infra: k8s/lab, kubernetes: {context: 'arn:aws:eks:1/lab', namespace: ml, queue: q, "
                                  "node_selector: {a/b: c}, tolerations: [{key: team, operator: Equal, value: ml, effect: "
                                  "NoSchedule}, {operator: Exists}], priority_class: low, service_account: sa, image_pull_secrets: "
-                                 "reg, cpus_per_gpu: 8, memory_per_gpu: 60GB, shm_size: 8GB, grace: 15s, queue_timeout: 1h}}");
+                                 "reg, cpus_per_gpu: 8, memory_per_gpu: 60GB, shm_size: 8GB, grace: 15s, queue_timeout: 1h, release: 10m, "
+                                 "price_per_gpu_hour: 0}}");
     const struct rb_kubernetes_spec *k = &f.job.resources.kubernetes;
     assert_string_equal(k->context, "arn:aws:eks:1/lab");
     assert_string_equal(k->namespace, "ml");
@@ -797,6 +800,7 @@ static void test_kubernetes(void **state)
     assert_string_equal(k->image_pull_secrets.items[0], "reg");
     assert_true(k->cpus_per_gpu == 8 && k->memory_per_gpu_bytes == INT64_C(60000000000) && k->shm_bytes == INT64_C(8000000000));
     assert_true(k->grace_us == 15 * RB_US_PER_S && k->queue_timeout_us == 3600 * RB_US_PER_S);
+    assert_true(k->release_us == 600 * RB_US_PER_S && k->has_price && k->uusd_per_gpu_hour == 0);
     rb_arena_finish(&f.arena);
 }
 

@@ -230,7 +230,9 @@ static struct rb_kubernetes_spec some_kubernetes(struct maker *m)
                                        .memory_per_gpu_bytes = coin(m) ? 0 : between(m, 1, INT64_C(1) << 50),
                                        .shm_bytes = coin(m) ? 0 : between(m, 1, INT64_C(1) << 50),
                                        .grace_us = coin(m) ? 0 : between(m, 1, INT64_C(3600000000)),
-                                       .queue_timeout_us = coin(m) ? 0 : between(m, 1, INT64_C(3600000000))};
+                                       .queue_timeout_us = coin(m) ? 0 : between(m, 1, INT64_C(3600000000)),
+                                       .release_us = coin(m) ? 0 : between(m, 1, INT64_C(86400000000)),
+                                       .has_price = coin(m)};
 }
 
 static struct rb_resources any_resources(struct maker *m)

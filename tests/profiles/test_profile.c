@@ -42,7 +42,7 @@ static const char resnet[] =
     "                         sha256: 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef}]}}\n"
     "provisioning:\n"
     "  - {infra: aws/us-east-1, instance_type: p3.2xlarge, market: spot, queue_s: 30, init_s: 90,\n"
-    "     capacity_failure: 0.2, preemption_per_hour: 0.05}\n"
+    "     capacity_failure: 0.2, preemption_per_hour: 0.05, release_s: 600}\n"
     "  - {infra: mock, instance_type: \"*\", market: \"*\", queue_s: 0.5, init_s: 1, capacity_failure: 0.0}\n"
     "  - {infra: aws, instance_type: \"*\", market: on_demand, queue_s: {distribution: weibull, mean: 18, "
     "cv: 0.4},\n"
@@ -121,6 +121,7 @@ static void test_what_is_read(void **state)
     assert_null(constant->spells);
     assert_near(rb_provisioning_hazard(constant).per_hour, 0.05, 0);
     assert_near(rb_provisioning_together(constant), 0, 0);
+    assert_int_equal(constant->release_s, 600);
     assert_true(market->has_preemption && rb_provisioning_may_lose(market));
     assert_false(rb_provisioning_may_lose(&f.profile.provisioning[1]));
     assert_near(rb_provisioning_hazard(market).later[0].per_hour, 0.5, 0);

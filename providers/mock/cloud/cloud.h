@@ -87,6 +87,7 @@ struct rb_cloud_instance {
     size_t user_data_len;
     int64_t disk_gb;              // 0: none is billed
     struct rb_rate disk_rate;
+    int64_t release_s;            // the tail of its bill
     bool terminate_on_shutdown;   // else it stops
     bool stop_when_taken;         // interrupted or expired: it stops, else it terminates
     int64_t max_run_us;           // allowed time from running; 0: no end

@@ -12,7 +12,7 @@
 #define MAX_GPUS      1000000
 
 struct raw {
-    const char *space, *version, *sidecar, *queue;
+    const char *space, *version, *sidecar, *queue, *place;
     int pod_security;
     bool exec_while_terminating;
     double release_s, unreachable_s;
@@ -39,6 +39,7 @@ static const struct rb_member members[] = {
     {"release_s", RB_MEMBER_DOUBLE, AT(release_s), .max = MAX_S},
     {"unreachable_s", RB_MEMBER_DOUBLE, AT(unreachable_s), .max = MAX_S},
     {"sidecar", RB_MEMBER_TEXT, AT(sidecar), .refusal = "expected the name of a container"},
+    {"place", RB_MEMBER_TEXT, AT(place), .refusal = "expected a zone, such as aws/us-east-1/us-east-1a"},
     {"queue", RB_MEMBER_MAP, RB_MEMBER_IGNORED, .members = queue},
     {0},
 };
@@ -76,6 +77,15 @@ static bool read_amounts(const struct rb_node *map, struct rb_arena *arena, stru
     return true;
 }
 
+static bool check_place(const struct rb_node *node, const char *place, struct rb_err *err)
+{
+    struct rb_err why;
+    const char *slash = place ? strchr(place, '/') : NULL;
+    return !place || (rb_infra_check(place, &why) && slash && strchr(slash + 1, '/')) ||
+           rb_node_refuse(rb_node_member(node, "place"), err, RB_E_MOCK_CLOUD,
+                          "expected a zone, such as aws/us-east-1/us-east-1a");
+}
+
 static bool read_version(const struct rb_node *node, const char *text, int *out, struct rb_err *err)
 {
     char *end;
@@ -98,7 +108,7 @@ bool rb_cloud_kubernetes_read(const struct rb_node *node, struct rb_arena *arena
     if ((node && !rb_members_read(node, members, arena, &raw, err)) ||
         !read_version(node, raw.version, &k.minor, err) || !read_rights(raw.denied, arena, &k.denied, err) ||
         !read_rights(raw.granted, arena, &k.granted, err) || !read_amounts(raw.quota, arena, &k.quota, err) ||
-        !read_amounts(raw.limits, arena, &k.limits, err))
+        !read_amounts(raw.limits, arena, &k.limits, err) || !check_place(node, raw.place, err))
         return false;
     k.space = raw.space;
     k.pod_security = raw.pod_security;
@@ -106,6 +116,7 @@ bool rb_cloud_kubernetes_read(const struct rb_node *node, struct rb_arena *arena
     k.release_us = rb_us_from_seconds(raw.release_s);
     k.unreachable_us = rb_us_from_seconds(raw.unreachable_s);
     k.sidecar = raw.sidecar;
+    k.place = raw.place;
     k.queue = raw.queue;
     k.queue_gpus = raw.queue_gpus;
     *out = k;

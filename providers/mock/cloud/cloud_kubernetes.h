@@ -13,6 +13,7 @@
 //     release_s: 600               # an idle node goes after this long
 //     unreachable_s: 300           # a pod on a dead node is marked for deletion after this long
 //     sidecar: istio-proxy         # a container of this name is put before every pod's own
+//     place: aws/us-east-1/us-east-1a # whose machines its nodes are; without it nobody's
 //     queue: {name: rb, gpus: 8}   # Kueue; without it there is none
 #ifndef RB_PROVIDERS_MOCK_CLOUD_KUBERNETES_H
 #define RB_PROVIDERS_MOCK_CLOUD_KUBERNETES_H
@@ -43,6 +44,7 @@ struct rb_cloud_kubernetes {
     bool exec_while_terminating;
     int64_t release_us, unreachable_us;
     const char *sidecar; // NULL: none
+    const char *place;   // infra of a zone, whose machines are the nodes; NULL: none
     const char *queue;   // NULL: no Kueue
     int64_t queue_gpus;
 };

@@ -108,6 +108,7 @@ static void plan_delays(struct rb_cloud *c, struct rb_cloud_instance *i, int64_t
     struct rb_stream s = rb_cloud_stream(c, RB_CLOUD_DRAW_CAPACITY, i->ordinal);
     int64_t init_us = rb_cloud_draw_us(c, &p->init_s, RB_CLOUD_DRAW_INIT, i->ordinal);
     int64_t *due_us = i->plan.due_us;
+    i->release_s = p->release_s;
     i->visible_us = now_us + rb_cloud_draw_us(c, &c->config->visible_after_s, RB_CLOUD_DRAW_VISIBLE, i->ordinal);
     i->plan.start_us = i->requested_us + rb_cloud_draw_us(c, &p->queue_s, RB_CLOUD_DRAW_QUEUE, i->ordinal);
     i->plan.lacks_capacity = rb_stream_uniform(&s) < p->capacity_failure || fate.by[RB_CHAOS_FAILS_TO_START];

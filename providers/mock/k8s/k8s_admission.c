@@ -136,6 +136,17 @@ static bool check_resources(struct rb_k8s_call *call, const struct rb_node *cont
     return true;
 }
 
+static bool check_env(struct rb_k8s_call *call, const struct rb_node *e)
+{
+    const struct rb_node *from = rb_node_member(e, "valueFrom");
+    const char *path = rb_node_member_text(rb_node_member(from, "fieldRef"), "fieldPath");
+    if (!*rb_node_member_text(e, "name"))
+        return rb_k8s_invalid(call, "spec.containers[0].env[0].name", "Required value");
+    return !from || strcmp(path, "metadata.uid") == 0 || strcmp(path, "metadata.name") == 0 ||
+           rb_k8s_invalid(call, "spec.containers[0].env[0].valueFrom.fieldRef.fieldPath",
+                          "Invalid value: \"%.100s\": a mock pod has metadata.name and metadata.uid", path);
+}
+
 static bool check_container(struct rb_k8s_call *call, const struct rb_node *spec)
 {
     const struct rb_node *list = rb_node_member(spec, "containers"), *c = rb_node_first(list);
@@ -150,8 +161,8 @@ static bool check_container(struct rb_k8s_call *call, const struct rb_node *spec
     if (!*rb_node_member_text(c, "image"))
         return rb_k8s_invalid(call, "spec.containers[0].image", "Required value");
     for (const struct rb_node *e = rb_node_first(rb_node_member(c, "env")); e; e = e->next)
-        if (!*rb_node_member_text(e, "name"))
-            return rb_k8s_invalid(call, "spec.containers[0].env[0].name", "Required value");
+        if (!check_env(call, e))
+            return false;
     return check_mounts(call, spec, c) && check_resources(call, c);
 }
 
@@ -163,6 +174,31 @@ static bool check_number(struct rb_k8s_call *call, const struct rb_node *spec, c
     return !n || n->integer >= min ||
            rb_k8s_invalid(call, path, "Invalid value: %lld: must be greater than or equal to %lld",
                           (long long)n->integer, (long long)min);
+}
+
+static bool check_affinity(struct rb_k8s_call *call, const struct rb_node *spec)
+{
+    static const char *const operators[] = {"In", "NotIn", "Exists", "DoesNotExist"};
+    const struct rb_node *affinity = rb_node_member(rb_node_member(spec, "affinity"), "nodeAffinity"),
+                         *required = rb_node_member(affinity, "requiredDuringSchedulingIgnoredDuringExecution"),
+                         *terms = rb_node_member(required, "nodeSelectorTerms");
+    if (required && !rb_node_first(terms))
+        return rb_k8s_invalid(call, "spec.affinity.nodeAffinity",
+                              "Required value: must have at least one node selector term");
+    for (const struct rb_node *t = rb_node_first(terms); t; t = t->next)
+        for (const struct rb_node *e = rb_node_first(rb_node_member(t, "matchExpressions")); e; e = e->next) {
+            const char *operator= rb_node_member_text(e, "operator");
+            bool known = false;
+            for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
+                known |= strcmp(operator, operators[i]) == 0;
+            const bool has_values = rb_node_first(rb_node_member(e, "values")) != NULL;
+            if (!known || has_values != (strstr(operator, "In") != NULL))
+                return rb_k8s_invalid(call, "spec.affinity.nodeAffinity",
+                                      "Invalid value: \"%.60s\": not a valid selector operator, "
+                                      "or values that do not go with it",
+                                      operator);
+        }
+    return true;
 }
 
 bool rb_k8s_check_pod(struct rb_k8s_call *call, const struct rb_doc *doc)
@@ -186,6 +222,8 @@ bool rb_k8s_check_pod(struct rb_k8s_call *call, const struct rb_doc *doc)
                              "pods \"%.100s\" is forbidden: no PriorityClass with name %.100s was found",
                              rb_node_member_text(rb_node_member(doc->root, "metadata"), "name"),
                              rb_node_member_text(spec, "priorityClassName"));
+    if (!check_affinity(call, spec))
+        return false;
     if (strcmp(account, "default") != 0 && strcmp(account, "rubberband") != 0)
         return rb_k8s_refuse(call, 403, "Forbidden",
                              "error looking up service account %s/%.100s: serviceaccount \"%.100s\" not found",

@@ -170,11 +170,14 @@ static struct rb_cloud_tag *copy_tags(struct rb_mock_k8s *k, const struct rb_k8s
     return tags;
 }
 
-// The offer of the ledger until a machine is known: that of the selector, else the first.
+// The offer of the ledger until a machine is known: one that suits the pod, else that of the selector, else the first.
 static const struct rb_offer *guess_offer(const struct rb_mock_k8s *k, const struct rb_k8s_pod *p)
 {
     const struct rb_catalog *c = &k->config->catalog;
     const char *type = rb_k8s_text(rb_node_member(p->spec, "nodeSelector"), "node.kubernetes.io/instance-type");
+    for (int i = 0; type && i < c->n_offers; i++)
+        if (strcmp(c->offers[i].instance_type, type) == 0 && rb_k8s_suits(p, &c->offers[i], ""))
+            return &c->offers[i];
     for (int i = 0; type && i < c->n_offers; i++)
         if (strcmp(c->offers[i].instance_type, type) == 0)
             return &c->offers[i];

@@ -78,7 +78,37 @@ static bool fits(const struct rb_offer *o, int64_t gpus, int64_t milli_cpu, int6
            (double)milli_memory / 1000 <= o->memory_gb * 1e9;
 }
 
-static bool suits(const struct rb_k8s_pod *p, const struct rb_offer *o, const char *machine)
+// An expression about a label that a machine lacks: only NotIn and DoesNotExist hold.
+static bool holds_for(const struct rb_node *expression, const struct rb_offer *o, const char *machine)
+{
+    const char *operator= rb_node_member_text(expression, "operator"),
+               *value = label_of(o, machine, rb_node_member_text(expression, "key"));
+    bool is_in = false;
+    for (const struct rb_node *v = rb_node_first(rb_node_member(expression, "values")); v && value; v = v->next)
+        is_in |= strcmp(v->text, value) == 0;
+    return strcmp(operator, "In") == 0       ? is_in
+           : strcmp(operator, "NotIn") == 0  ? !is_in
+           : strcmp(operator, "Exists") == 0 ? value != NULL
+                                             : value == NULL;
+}
+
+// Terms are alternatives; all expressions of one must hold.
+static bool likes(const struct rb_k8s_pod *p, const struct rb_offer *o, const char *machine)
+{
+    const struct rb_node *affinity = rb_node_member(rb_node_member(p->spec, "affinity"), "nodeAffinity"),
+                         *required = rb_node_member(affinity, "requiredDuringSchedulingIgnoredDuringExecution");
+    for (const struct rb_node *term = rb_node_first(rb_node_member(required, "nodeSelectorTerms")); term;
+         term = term->next) {
+        bool all = true;
+        for (const struct rb_node *e = rb_node_first(rb_node_member(term, "matchExpressions")); e; e = e->next)
+            all &= holds_for(e, o, machine);
+        if (all)
+            return true;
+    }
+    return !required;
+}
+
+bool rb_k8s_suits(const struct rb_k8s_pod *p, const struct rb_offer *o, const char *machine)
 {
     const struct rb_node *selector = rb_node_member(p->spec, "nodeSelector");
     for (const struct rb_node *s = selector ? selector->first : NULL; s; s = s->next) {
@@ -86,7 +116,7 @@ static bool suits(const struct rb_k8s_pod *p, const struct rb_offer *o, const ch
         if (!value || strcmp(value, s->text) != 0)
             return false;
     }
-    return !is_part(o) && tolerates(p, o) && fits(o, p->gpus, p->milli_cpu, p->milli_memory);
+    return !is_part(o) && likes(p, o, machine) && tolerates(p, o) && fits(o, p->gpus, p->milli_cpu, p->milli_memory);
 }
 
 // It holds its share of the machine until its container has ended, deleted or not.
@@ -154,13 +184,13 @@ static struct rb_k8s_machine *find_machine(struct rb_mock_k8s *k, const struct r
 {
     for (int i = 0; i < k->n_machines; i++) {
         struct rb_k8s_machine *m = k->machines[i];
-        if (!m->is_gone && !m->is_dead && suits(p, m->offer, m->name) && has_room(k, m, p))
+        if (!m->is_gone && !m->is_dead && rb_k8s_suits(p, m->offer, m->name) && has_room(k, m, p))
             return m;
     }
     const struct rb_offer *cheapest = NULL;
     const struct rb_catalog *c = &k->config->catalog;
     for (int i = 0; i < c->n_offers; i++)
-        if (suits(p, &c->offers[i], "") && room_for(k, &c->offers[i], now_us) > 0 &&
+        if (rb_k8s_suits(p, &c->offers[i], "") && room_for(k, &c->offers[i], now_us) > 0 &&
             (!cheapest || c->offers[i].rate.uusd_per_hour < cheapest->rate.uusd_per_hour))
             cheapest = &c->offers[i];
     return cheapest ? add_machine(k, cheapest, now_us) : NULL;
@@ -218,6 +248,7 @@ static void place(struct rb_mock_k8s *k, struct rb_k8s_pod *p, int64_t now_us)
     }
     p->machine = m;
     p->instance->offer = offer_for(k, p, m);
+    p->instance->release_s = provisioning_of(k, m->offer)->release_s;
     p->due_us[RB_K8S_DUE_SCHEDULED] = m->ready_us > now_us ? m->ready_us : now_us;
     if (k->n_machines > n_before)
         rb_k8s_tell(k, p, "Normal", "TriggeredScaleUp", now_us, "pod triggered scale-up: [{%s 0->1 (max: 1000)}]",

@@ -136,6 +136,8 @@ void rb_k8s_order_start(struct rb_mock_k8s *k, struct rb_k8s_pod *p);
 
 // --- machines (k8s_schedule.c) ---
 
+// Would such a machine run the pod if it were empty? machine: its name; "": a new one.
+bool rb_k8s_suits(const struct rb_k8s_pod *p, const struct rb_offer *o, const char *machine);
 void rb_k8s_place_all(struct rb_mock_k8s *k, int64_t now_us);
 int64_t rb_k8s_next_machine_us(const struct rb_mock_k8s *k, int64_t after_us); // a pool changes, an idle one goes
 void rb_k8s_tend_machines(struct rb_mock_k8s *k, int64_t now_us);
@@ -146,7 +148,7 @@ int64_t rb_k8s_draw_us(struct rb_mock_k8s *k, const struct rb_dist *d);
 void rb_k8s_write_pod(const struct rb_k8s_pod *p, const struct rb_mock_k8s *k, struct rb_json *j);
 void rb_k8s_write_lease(const struct rb_k8s_lease *l, const struct rb_mock_k8s *k, struct rb_json *j);
 void rb_k8s_write_event(const struct rb_k8s_event *e, const struct rb_mock_k8s *k, struct rb_json *j);
-void rb_k8s_write_machine(const struct rb_k8s_machine *m, struct rb_json *j);
+void rb_k8s_write_machine(const struct rb_k8s_machine *m, const char *place, struct rb_json *j); // place NULL: no cloud's
 void rb_k8s_instant(struct rb_json *j, const char *key, int64_t unix_us); // whole seconds
 // A pod's own spec, as a container is started with; its texts live in the arena.
 void rb_k8s_read_start(const struct rb_k8s_pod *p, struct rb_arena *arena, struct rb_pod_start *out);

@@ -210,15 +210,27 @@ void rb_k8s_write_event(const struct rb_k8s_event *e, const struct rb_mock_k8s *
     rb_json_put(j, "}");
 }
 
-void rb_k8s_write_machine(const struct rb_k8s_machine *m, struct rb_json *j)
+// "aws:///us-east-1a/i-node-0", "gce://mock/us-central1-a/node-0"
+static void write_provider_id(const struct rb_k8s_machine *m, const char *place, struct rb_json *j)
+{
+    const char *zone = place ? strrchr(place, '/') + 1 : NULL;
+    if (!place)
+        rb_json_put(j, "providerID: 'rbmock:///%s'", m->name);
+    else if (strncmp(place, "gcp/", 4) == 0)
+        rb_json_put(j, "providerID: 'gce://mock/%s/%s'", zone, m->name);
+    else
+        rb_json_put(j, "providerID: 'aws:///%s/i-%s'", zone, m->name);
+}
+
+void rb_k8s_write_machine(const struct rb_k8s_machine *m, const char *place, struct rb_json *j)
 {
     const bool spot = m->offer->market == RB_MARKET_SPOT, cpu = strcmp(m->offer->accelerator, "CPU") == 0;
     rb_json_put(j,
                 "{apiVersion: 'v1', kind: 'Node', metadata: {name: %s, uid: %s, labels: {"
                 "node.kubernetes.io/instance-type: %s, karpenter.sh/capacity-type: %s, nvidia.com/gpu.product: %s, "
-                "kubernetes.io/hostname: %s}}, spec: {providerID: 'rbmock:///%s'",
-                m->name, m->name, m->offer->instance_type, spot ? "spot" : "on-demand", m->offer->accelerator, m->name,
-                m->name);
+                "kubernetes.io/hostname: %s}}, spec: {",
+                m->name, m->name, m->offer->instance_type, spot ? "spot" : "on-demand", m->offer->accelerator, m->name);
+    write_provider_id(m, place, j);
     if (!cpu)
         rb_json_put(j, "taints: [{key: 'nvidia.com/gpu', value: 'present', effect: 'NoSchedule'}]");
     rb_json_put(j,
@@ -242,6 +254,13 @@ static const char *const *read_words(const struct rb_node *list, const struct rb
     return words;
 }
 
+// The downward API: admission lets no other field pass.
+static const char *field_of(const struct rb_k8s_pod *p, const struct rb_node *env)
+{
+    const char *path = rb_node_member_text(rb_node_member(rb_node_member(env, "valueFrom"), "fieldRef"), "fieldPath");
+    return strcmp(path, "metadata.uid") == 0 ? p->uid : p->name;
+}
+
 static const char *const *read_env(const struct rb_k8s_pod *p, const struct rb_node *list, struct rb_arena *arena)
 {
     const char **env = rb_arena_array(arena, (size_t)(list ? list->n_children : 0) + 3, sizeof *env);
@@ -254,7 +273,8 @@ static const char *const *read_env(const struct rb_k8s_pod *p, const struct rb_n
         int at = 0;
         while (at < n && (strncmp(env[at], name, length) != 0 || env[at][length] != '='))
             at++;
-        env[at] = rb_arena_printf(arena, "%s=%s", name, rb_node_member_text(c, "value"));
+        const char *value = rb_node_member(c, "valueFrom") ? field_of(p, c) : rb_node_member_text(c, "value");
+        env[at] = rb_arena_printf(arena, "%s=%s", name, value);
         n += at == n;
     }
     return env;

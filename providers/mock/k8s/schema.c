@@ -24,7 +24,13 @@ static const struct type types[] = {
      "dnsPolicy:s nodeSelector:{s serviceAccountName:s serviceAccount:s automountServiceAccountToken:b nodeName:s "
      "hostNetwork:b hostPID:b hostIPC:b securityContext:PodSecurity imagePullSecrets:[Named hostname:s subdomain:s "
      "schedulerName:s tolerations:[Toleration priorityClassName:s priority:i preemptionPolicy:s enableServiceLinks:b "
-     "schedulingGates:[Named shareProcessNamespace:b setHostnameAsFQDN:b runtimeClassName:s os:Named"},
+     "schedulingGates:[Named shareProcessNamespace:b setHostnameAsFQDN:b runtimeClassName:s os:Named "
+     "affinity:Affinity"},
+    {"Affinity", "nodeAffinity:NodeAffinity"},
+    {"NodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution:NodeSelector"},
+    {"NodeSelector", "nodeSelectorTerms:[NodeTerm"},
+    {"NodeTerm", "matchExpressions:[NodeExpression"},
+    {"NodeExpression", "key:s operator:s values:[s"},
     {"Named", "name:s"},
     {"PodSecurity", "runAsNonRoot:b runAsUser:i runAsGroup:i fsGroup:i fsGroupChangePolicy:s supplementalGroups:[i "
                     "seccompProfile:Profile"},
@@ -33,7 +39,9 @@ static const struct type types[] = {
      "name:s image:s command:[s args:[s workingDir:s env:[Env resources:Resources volumeMounts:[Mount ports:[Port "
      "imagePullPolicy:s securityContext:Security stdin:b stdinOnce:b tty:b terminationMessagePath:s "
      "terminationMessagePolicy:s"},
-    {"Env", "name:s value:s"},
+    {"Env", "name:s value:s valueFrom:EnvSource"},
+    {"EnvSource", "fieldRef:FieldRef"},
+    {"FieldRef", "apiVersion:s fieldPath:s"},
     {"Port", "name:s containerPort:i protocol:s"},
     {"Mount", "name:s mountPath:s readOnly:b subPath:s"},
     {"Resources", "limits:{q requests:{q"},

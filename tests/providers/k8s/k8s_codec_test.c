@@ -2,6 +2,7 @@
 // show them.
 #include "base/arena.h"
 #include "providers/k8s/k8s_decode.h"
+#include "providers/k8s/k8s_markets.h"
 #include "providers/k8s/k8s_errors.h"
 #include "tests/base/check.h"
 
@@ -73,7 +74,7 @@ static void a_pod_has_all_that_was_asked_for(void **state)
         "\"rb.name\":\"rb-digits-1\",\"rb.run-id\":\"digits-20261128-120000-abcdef\",\"rb.launch-id\":"
         "\"0123456789abcdef0123456789abcdef\",\"rb.owner\":\"ann@laptop\",\"rb.expires-at\":\"2026-11-28T12:30:00Z\","
         "\"rb.token\":\"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\",\"rb.member\":\"1\","
-        "\"rb.instance-type\":\"g5.12xlarge/2\",\"karpenter.sh/do-not-disrupt\":\"true\","
+        "\"rb.instance-type\":\"g5.12xlarge/2\",\"rb.market\":\"on_demand\",\"karpenter.sh/do-not-disrupt\":\"true\","
         "\"cluster-autoscaler.kubernetes.io/safe-to-evict\":\"false\"},\"ownerReferences\":[{\"apiVersion\":"
         "\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"name\":\"rb-digits\",\"uid\":\"uid-1\"}]},\"spec\":{"
         "\"restartPolicy\":\"Never\",\"terminationGracePeriodSeconds\":15,\"activeDeadlineSeconds\":7200,"
@@ -81,7 +82,12 @@ static void a_pod_has_all_that_was_asked_for(void **state)
         "true,"
         "\"runAsUser\":1000,\"runAsGroup\":1000,\"fsGroup\":1000,\"seccompProfile\":{\"type\":\"RuntimeDefault\"}},"
         "\"nodeSelector\":{\"node.kubernetes.io/instance-type\":\"g5.12xlarge\",\"cloud.google.com/gke-accelerator\":"
-        "\"a100\"},\"tolerations\":[{\"key\":\"nvidia.com/"
+        "\"a100\"},\"affinity\":{\"nodeAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":{"
+        "\"nodeSelectorTerms\":[{\"matchExpressions\":["
+        "{\"key\":\"karpenter.sh/capacity-type\",\"operator\":\"NotIn\",\"values\":[\"spot\"]},"
+        "{\"key\":\"eks.amazonaws.com/capacityType\",\"operator\":\"NotIn\",\"values\":[\"SPOT\"]},"
+        "{\"key\":\"cloud.google.com/gke-spot\",\"operator\":\"NotIn\",\"values\":[\"true\"]}]}]}}},"
+        "\"tolerations\":[{\"key\":\"nvidia.com/"
         "gpu\",\"operator\":\"Exists\",\"effect\":\"NoSchedule\"},{\"key\":"
         "\"team\",\"operator\":\"Equal\",\"value\":\"ml\"}],\"priorityClassName\":\"low\",\"serviceAccountName\":"
         "\"trainer\","
@@ -90,7 +96,8 @@ static void a_pod_has_all_that_was_asked_for(void **state)
         "\"command\":[\"/bin/sh\",\"-c\",\"echo "
         "'kept'\\n\"],\"workingDir\":\"/rb\",\"env\":[{\"name\":\"HOME\",\"value\":"
         "\"/"
-        "rb\"},{\"name\":\"USER\",\"value\":\"rb\"},{\"name\":\"LOGNAME\",\"value\":\"rb\"}],\"resources\":{"
+        "rb\"},{\"name\":\"USER\",\"value\":\"rb\"},{\"name\":\"LOGNAME\",\"value\":\"rb\"},{\"name\":\"RB_POD_UID\",\"valueFrom\":{"
+        "\"fieldRef\":{\"fieldPath\":\"metadata.uid\"}}}],\"resources\":{"
         "\"requests\":{"
         "\"cpu\":\"8\",\"memory\":\"120G\",\"ephemeral-storage\":\"100G\",\"nvidia.com/gpu\":\"2\"},\"limits\":{"
         "\"nvidia.com/"
@@ -99,6 +106,44 @@ static void a_pod_has_all_that_was_asked_for(void **state)
         "shm\"}]"
         "}],\"volumes\":[{\"name\":\"home\",\"emptyDir\":{}},{\"name\":\"shm\",\"emptyDir\":{\"medium\":\"Memory\","
         "\"sizeLimit\":\"8G\"}}]}}");
+}
+
+static void markets_are_labels_of_nodes(void **state)
+{
+    (void)state;
+    static const char *const marks[] = {"karpenter.sh/capacity-type", "eks.amazonaws.com/capacityType",
+                                        "cloud.google.com/gke-spot"};
+    static const struct rb_key_value chosen = {"eks.amazonaws.com/capacityType", "SPOT"};
+    const struct rb_kubernetes_spec plain = {0}, chooses = {.node_selector = &chosen, .n_node_selector = 1};
+    const struct rb_kube_shape shape = {.gpus = 1};
+    struct rb_launch spot = launch;
+    RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
+    spot.market = RB_MARKET_SPOT;
+    rb_kube_write_pod(&spot, 0, &shape, &plain, &anchor, &out);
+    for (size_t i = 0; i < N_OF(marks); i++) { // each a term of its own: alternatives
+        char term[120];
+        snprintf(term, sizeof term, "{\"matchExpressions\":[{\"key\":\"%s\",\"operator\":\"In\"", marks[i]);
+        assert_non_null(strstr(out.data, term));
+    }
+    assert_non_null(strstr(out.data, "\"tolerations\":[{\"key\":\"cloud.google.com/gke-spot\",\"operator\":\"Equal\""));
+    assert_non_null(strstr(out.data, "\"rb.market\":\"spot\""));
+    rb_buf_clear(&out);
+    rb_kube_write_pod(&spot, 0, &shape, &chooses, &anchor, &out); // the job has chosen
+    assert_null(strstr(out.data, "affinity"));
+
+    static const struct {
+        const char *labels;
+        enum rb_market market;
+    } nodes[] = {{"{}", RB_MARKET_ON_DEMAND},
+                 {"{\"karpenter.sh/capacity-type\":\"on-demand\"}", RB_MARKET_ON_DEMAND},
+                 {"{\"karpenter.sh/capacity-type\":\"spot\"}", RB_MARKET_SPOT},
+                 {"{\"eks.amazonaws.com/capacityType\":\"SPOT\"}", RB_MARKET_SPOT},
+                 {"{\"cloud.google.com/gke-spot\":\"true\"}", RB_MARKET_SPOT}};
+    for (size_t i = 0; i < N_OF(nodes); i++) {
+        struct rb_doc doc = parsed(nodes[i].labels);
+        assert_int_equal(rb_kube_market_of(doc.root), nodes[i].market);
+        rb_doc_finish(&doc);
+    }
 }
 
 static void shapes(void **state)
@@ -219,7 +264,7 @@ static void states(void **state)
         else
             assert_null(p.instance.state_reason);
         assert_string_equal(p.instance.id, "rb-0-1.u-1");
-        assert_string_equal(p.instance.address, "rb-0-1");
+        assert_string_equal(p.instance.address, "rb-0-1.u-1");
         rb_doc_finish(&doc);
     }
 }
@@ -373,6 +418,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pod_has_all_that_was_asked_for),
+        cmocka_unit_test(markets_are_labels_of_nodes),
         cmocka_unit_test(shapes),
         cmocka_unit_test(names_fit),
         cmocka_unit_test(an_anchor_is_read_back),

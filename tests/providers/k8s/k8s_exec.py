@@ -23,7 +23,8 @@ POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "rb-try-0"}, "spe
     "restartPolicy": "Never", "terminationGracePeriodSeconds": 1,
     "securityContext": {"runAsNonRoot": True, "runAsUser": 1000, "seccompProfile": {"type": "RuntimeDefault"}},
     "containers": [{"name": "node", "image": "x", "command": ["/bin/sh", "-c", "sleep 1000 & wait"], "workingDir": "/rb",
-                    "env": [{"name": "HOME", "value": "/rb"}],
+                    "env": [{"name": "HOME", "value": "/rb"},
+                            {"name": "RB_POD_UID", "valueFrom": {"fieldRef": {"fieldPath": "metadata.uid"}}}],
                     "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
                     "volumeMounts": [{"name": "home", "mountPath": "/rb"}]}],
     "tolerations": [{"operator": "Exists"}], "volumes": [{"name": "home", "emptyDir": {}}]}}
@@ -79,16 +80,19 @@ class Exec(unittest.TestCase):
         until = time.monotonic() + 20
         while cls.cluster.objects("pods")[0]["status"]["phase"] != "Running" and time.monotonic() < until:
             time.sleep(0.1)
+        cls.pod = "rb-try-0." + cls.cluster.objects("pods")[0]["metadata"]["uid"]
 
-    def argv(self, command, pod="rb-try-0", door="door"):
+    def argv(self, command, pod=None, door="door"):
+        pod = pod or self.pod
         return [os.path.join(BIN, "rbrun"), "--in-pod", os.path.join(self.folder, door), "lab", pod, command]
 
     def run_in_pod(self, command, expect=0, **how):
         how.setdefault("stdin", subprocess.DEVNULL)
         if "input" in how:
             del how["stdin"]
-        done = subprocess.run(self.argv(command, how.pop("pod", "rb-try-0"), how.pop("door", "door")), capture_output=True,
-                              timeout=60, check=False, **how)
+        how.setdefault("timeout", 60)
+        done = subprocess.run(self.argv(command, how.pop("pod", None), how.pop("door", "door")), capture_output=True,
+                              check=False, **how)
         self.assertEqual(done.returncode, expect, done.stderr)
         return done
 
@@ -109,23 +113,27 @@ class Exec(unittest.TestCase):
         self.assertNotIn(b".in.", self.run_in_pod("sleep 0.5; ls -A").stdout)  # the way in leaves nothing
 
     def test_much_goes_in_and_out_unchanged(self):
-        data = os.urandom(1 << 20) * 24
-        path = os.path.join(self.folder, "data")
+        megabytes = int(os.environ.get("RB_TEST_MB", "64"))  # 1000: docs/HACKING.md
+        path, copy, digest = os.path.join(self.folder, "data"), os.path.join(self.folder, "copy"), hashlib.sha256()
         with open(path, "wb") as f:
-            f.write(b"skipped" + data)
-        digest = hashlib.sha256(data).hexdigest().encode()
+            f.write(b"skipped")
+            for _ in range(megabytes):
+                block = os.urandom(1000000)
+                digest.update(block)
+                f.write(block)
         with open(path, "rb") as f:
-            f.seek(7)
-            begin = time.monotonic()
             os.lseek(f.fileno(), 7, os.SEEK_SET)
-            done = self.run_in_pod("tee copy | sha256sum", stdin=f)
+            begin = time.monotonic()
+            done = self.run_in_pod("tee copy | sha256sum", stdin=f, timeout=600)
             took_in = time.monotonic() - begin
-        self.assertEqual(done.stdout.split()[0], digest)
-        begin = time.monotonic()
-        done = self.run_in_pod("cat copy; rm copy")
-        took_out = time.monotonic() - begin
-        self.assertEqual(hashlib.sha256(done.stdout).hexdigest().encode(), digest)
-        print("%s: %.0f MB/s in, %.0f MB/s out" % (self.version, len(data) / 1e6 / took_in, len(data) / 1e6 / took_out))
+        self.assertEqual(done.stdout.split()[0].decode(), digest.hexdigest())
+        with open(copy, "wb") as f:
+            begin = time.monotonic()
+            self.assertEqual(subprocess.run(self.argv("cat copy; rm copy"), stdin=subprocess.DEVNULL, stdout=f, timeout=600, check=False).returncode, 0)
+            took_out = time.monotonic() - begin
+        with open(copy, "rb") as f:
+            self.assertEqual(hashlib.file_digest(f, "sha256").hexdigest(), digest.hexdigest())
+        print("%s: %d MB, %.0f MB/s in, %.0f MB/s out" % (self.version, megabytes, megabytes / took_in, megabytes / took_out))
 
     def test_a_dead_client_leaves_no_follower(self):
         process = subprocess.Popen(self.argv("echo begun >followed; exec tail -f followed"), stdin=subprocess.DEVNULL,
@@ -147,8 +155,14 @@ class Exec(unittest.TestCase):
         process.stdout.close()
         self.assertEqual(process.wait(10), 255)
 
+    def test_another_pod_of_the_same_name_is_not_ours(self):
+        done = self.run_in_pod("touch been; echo in", expect=255, pod="rb-try-0.0123")
+        self.assertIn(b"another pod has this name now", done.stderr)
+        self.assertEqual(self.run_in_pod("ls been || :").stdout, b"")
+
     def test_what_cannot_be_reached(self):
-        self.assertIn(b"status 404", self.run_in_pod("true", expect=255, pod="rb-none-0").stderr)
+        self.assertIn(b"status 404", self.run_in_pod("true", expect=255, pod="rb-none-0.u").stderr)
+        self.assertIn(b"expected the id of a pod", self.run_in_pod("true", expect=255, pod="rb-try-0").stderr)
         self.assertIn(b"does not answer", self.run_in_pod("true", expect=255, door="nowhere").stderr)
 
     def test_a_refused_token_is_asked_for_again(self):

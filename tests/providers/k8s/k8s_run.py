@@ -5,15 +5,18 @@ nothing that was written.
 """
 import json
 import os
+import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 
-from cluster import Cluster, check_over, check_secrets, run_on
+from cluster import JOB, Cluster, check_over, check_secrets, profile, run_on
 
 BIN = None
 
@@ -31,17 +34,42 @@ rules:
 """
 
 
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
+DIGITS = """name: digits
+seed: 7
+metric: {name: val_acc, goal: maximize}
+parameters: {lr: {distribution: log_uniform, min: 0.002, max: 0.5}, width: {values: [32, 64]}}
+scheduler: {type: sha, num_trials: 4, min_resource: 1, max_resource: 2, eta: 2, unit: epoch}
+trial: {gpus: 1}
+run: /usr/bin/python3 train.py $RB_ARGS --real
+checkpoint: {dir: ckpt}
+resources: {infra: %s, instance_types: [%s], image_id: {k8s/lab: "x@sha256:0a"}, max_nodes: 2, kubernetes: {namespace: rb}}
+deadline: 10m
+confidence: 0.5
+"""
+SPOT_PRICES = "k8s/lab,g2,T4,2,16,8,30,spot,0.40,test,2026-07-20T00:00:00Z\n"
+SPOT_TIMES = "\n  - {infra: k8s, instance_type: '*', market: spot, queue_s: 0.5, init_s: 1, capacity_failure: 0, preemption_per_hour: 1}"
+# Each right without which no run begins, and those that it does without.
+NEEDED = ("create pods", "get pods", "list pods", "delete pods", "create pods/exec", "get pods/exec", "create leases", "get leases",
+          "list leases", "update leases", "delete leases")
+OPTIONAL = ("list events", "get pods/log", "list resourcequotas")
+
+
 class Runs(unittest.TestCase):
     def setUp(self):
         temporary = tempfile.TemporaryDirectory(prefix="rb-k8s-")
         self.addCleanup(temporary.cleanup)
         self.folder = temporary.name
 
-    def on(self, *options, capacity=10, queue="", **job):
-        cluster = Cluster(BIN, self.folder, *options, capacity=capacity, kubernetes=queue)
+    def on(self, *options, capacity=10, queue="", prices="", release_s=0, **job):
+        cluster = Cluster(BIN, self.folder, *options, capacity=capacity, kubernetes=queue, prices=prices, release_s=release_s)
         cluster.__enter__()
         self.addCleanup(cluster.__exit__)
         return cluster, run_on(BIN, self.folder, cluster, **job)
+
+    def begin(self, run):
+        return subprocess.Popen([os.path.join(BIN, "rbrun"), "plan.json", "--state-dir", "state"], cwd=self.folder, env=run.env,
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def chaos(self, text):
         path = os.path.join(self.folder, "chaos.yaml")
@@ -93,9 +121,11 @@ class Runs(unittest.TestCase):
         self.assertEqual(len(epochs), 2 * 8, "epochs were trained twice: %s" % epochs)
 
     def test_sold_out_is_said_after_the_timeout(self):
-        cluster, run = self.on(kubernetes=", queue_timeout: 1s", capacity=0)
+        cluster, run = self.on(kubernetes=", queue_timeout: 3s", capacity=0)
         done = run.say("rbrun", "plan.json", "--state-dir", "state", expect=6)
-        self.assertIn("no machine within resources.kubernetes.queue_timeout", done.stderr + self.logs())
+        why = "NotTriggerScaleUp: pod didn't trigger scale-up: 1 max node group size reached"
+        self.assertIn("waits: " + why, done.stderr)
+        self.assertIn("no machine within resources.kubernetes.queue_timeout (%s)" % why, done.stderr)
         cluster.await_no_pods()
         self.assertEqual(cluster.objects("leases"), [])
 
@@ -105,6 +135,156 @@ class Runs(unittest.TestCase):
         self.assertIn("3 nodes in a row got no machine", done.stderr)
         cluster.await_no_pods()
         self.assertEqual(cluster.objects("leases"), [])
+
+    def test_a_gang_of_four_with_room_for_three_leaves_nothing(self):
+        for queue, job in (("", ""), (", queue: {name: team, gpus: 6}", ", queue: team")):
+            with self.subTest(queue=queue), tempfile.TemporaryDirectory(prefix="rb-k8s-") as folder, \
+                    Cluster(BIN, folder, capacity=3, kubernetes=queue) as cluster:
+                run = run_on(BIN, folder, cluster, gpus=8, trials=2, nodes=4, kubernetes=job + ", queue_timeout: 2s")
+                seen, over = set(), threading.Event()
+
+                def watch(cluster=cluster, seen=seen, over=over):
+                    while not over.wait(0.1):
+                        seen |= {p["metadata"]["labels"].get("kueue.x-k8s.io/pod-group-name") for p in cluster.objects("pods")}
+                watcher = threading.Thread(target=watch)
+                watcher.start()
+                run.say("rbrun", "plan.json", "--state-dir", "state", expect=6)
+                over.set()
+                watcher.join()
+                cluster.await_no_pods()
+                self.assertEqual(cluster.objects("leases"), [])
+                self.assertTrue(seen, "no pod was seen")
+                for name in seen - {None}:
+                    self.assertEqual(cluster.status_of("/apis/kueue.x-k8s.io/v1beta1/namespaces/rb/workloads/" + name), 404)
+                self.assertEqual(None in seen, not queue)
+
+    def test_a_late_copy_of_a_launch_does_not_stay(self):
+        cluster, run = self.on(trials=2)
+        process, copies = self.begin(run), []
+        until = time.monotonic() + 60
+        while not copies and time.monotonic() < until:
+            copies = [p for p in cluster.objects("pods") if p["status"]["phase"] == "Running"]
+            time.sleep(0.1)
+        self.assertEqual(process.wait(100), 0)
+        cluster.await_no_pods()
+        sent = {k: v for k, v in copies[0].items() if k in ("apiVersion", "kind", "spec")}
+        del sent["spec"]["nodeName"]
+        sent["metadata"] = {k: v for k, v in copies[0]["metadata"].items()
+                            if k in ("name", "labels", "annotations", "ownerReferences")}
+        self.assertEqual(cluster.create("pods", sent), 201)  # nobody lives who knows of it, and its Lease is gone
+        cluster.await_no_pods()
+
+    def test_a_run_without_its_lease_ends_its_pods(self):
+        cluster, run = self.on(trials=2, resource=60, epoch_s=1, kubernetes=", grace: 1s")
+        process = self.begin(run)
+        until = time.monotonic() + 60
+        while "epoch=1 " not in self.logs() and time.monotonic() < until:
+            time.sleep(0.1)
+        process.kill()
+        process.wait()
+        before = time.monotonic()
+        cluster.delete("leases", cluster.objects("leases")[0]["metadata"]["name"])
+        cluster.await_no_pods()
+        self.assertLess(time.monotonic() - before, 60)
+
+    def test_connections_cut_at_random_bytes_lose_no_line(self):
+        seed = int(os.environ.get("RB_TEST_SEED", "11"))
+        draw, rules = random.Random(seed), "format: rb-chaos/1\nrules:\n"
+        for call in range(6, 60):
+            if draw.random() < 0.4:
+                rules += ("  - {where: {front: k8s, action: pods.exec}, when: {call: %d}, times: 1, what: {exec_cut: {bytes: %d}}}\n"
+                          % (call, draw.choice((0, draw.randrange(1, 60), draw.randrange(1, 4000)))))
+        cluster, run = self.on("--chaos", self.chaos(rules), trials=6, resource=12, epoch_s=0.15)
+        report = json.loads(run.say("rbrun", "plan.json", "--json", "--state-dir", "state").stdout.splitlines()[-1])
+        check_over(cluster, report)
+        self.assertEqual(report["outcome"], "complete")
+        for root, _, names in os.walk(os.path.join(self.folder, "state")):
+            for name in names:
+                if name.endswith(".log"):
+                    with open(os.path.join(root, name), encoding="utf-8") as f:
+                        lines = [line for line in f if line.startswith("epoch=")]
+                    epochs = [int(re.match(r"epoch=(\d+)", line).group(1)) for line in lines]
+                    self.assertEqual(epochs, sorted(set(epochs)), "seed %d: %s: %s" % (seed, name, lines))
+                    self.assertEqual(epochs and list(range(epochs[0], epochs[-1] + 1)), epochs, "seed %d: %s" % (seed, name))
+        epochs = re.findall(r"^epoch=\d+ .*$", self.logs(), re.M)
+        self.assertEqual(len(epochs), 6 * 12, "seed %d: %s" % (seed, epochs))
+        tails = subprocess.run("ps ax -o args", shell=True, capture_output=True, text=True, check=True).stdout
+        self.assertNotIn(report["run"], tails)
+
+    def test_spot_pods_are_taken_and_the_run_goes_on(self):
+        rule = "{where: {front: k8s, market: spot}, times: 1, what: {interrupted: {after: 3s}}}"
+        cluster, run = self.on("--chaos", self.chaos("format: rb-chaos/1\nrules:\n  - %s\n" % rule), prices=SPOT_PRICES,
+                               resources="\n  spot: safe", extra=SPOT_TIMES, trials=2, resource=14, epoch_s=0.4,
+                               kubernetes=", grace: 5s")
+        with open(os.path.join(self.folder, "plan.json"), encoding="utf-8") as f:
+            plan = json.load(f)
+        self.assertEqual({n["market"] for s in plan["stages"] for n in s["nodes"]}, {"on_demand"})
+        done = run.say("rbrun", "plan.json", "--json", "--state-dir", "state")
+        report = json.loads(done.stdout.splitlines()[-1])
+        check_over(cluster, report)
+        self.assertEqual([n["market"] for n in report["nodes"]], ["spot", "spot"])
+        self.assertIn("its cloud takes it back in", done.stderr)
+        self.assertEqual({i["market"] for i in cluster.ledger()["instances"]}, {"spot"})
+        epochs = re.findall(r"^epoch=\d+", self.logs(), re.M)
+        self.assertEqual(len(epochs), 2 * 14, "epochs were trained twice: %s" % epochs)
+
+    def test_a_tail_is_billed_and_a_price_comes_from_the_job(self):
+        cluster, run = self.on(release_s=120, trials=2)
+        run.write("work/job.yaml", (JOB % (2, 2, 1, 1, 2, 0.1, "", 2, ", price_per_gpu_hour: 0.54, release: 2m")).replace(
+            '["g2"]', '["g2/1"]\n  accelerators: [T4]'))
+        with open(cluster.prices, encoding="utf-8") as f:
+            run.write("elsewhere.csv", f.read().split("k8s/")[0])
+        run.make_plan("work/job.yaml", prices="elsewhere.csv")
+        with open(os.path.join(self.folder, "plan.json"), encoding="utf-8") as f:
+            price = json.load(f)["prices"][0]
+        self.assertEqual((price["uusd_per_hour"], price["release_s"], price["source"]),
+                         (540000, 120, "attributed: resources.kubernetes.price_per_gpu_hour"))
+        done = run.say("rbrun", "plan.json", "--json", "--state-dir", "state")
+        report = json.loads(done.stdout.splitlines()[-1])
+        check_over(cluster, report)
+        tail = 540000 * 120 // 3600
+        self.assertGreaterEqual(report["cost_uusd"]["actual"], len(report["nodes"]) * tail)
+        self.assertIn("the cost is attributed", run.say("rbrun", "report", "k8s", "--state-dir", "state").stdout)
+
+    def test_prices_come_from_the_nodes(self):
+        cluster, run = self.on(queue=", place: aws/us-east-1/us-east-1a, granted: [list nodes]", trials=2)
+        run.write("aws.csv", "infra,instance_type,accelerator,gpus,gpu_memory_gb,vcpus,memory_gb,market,usd_per_hour\n"
+                  "aws/us-east-1,g2,T4,2,16,8,30,on_demand,1.50\n")
+        db = ("--db", os.path.join(self.folder, "store.db"))
+        self.assertIn("changed", run.say("rbprofile", "prices", "update", "--infra", "k8s/lab", *db, expect=7).stderr)
+        run.say("rbrun", "plan.json", "--state-dir", "state")  # its machine stays a while
+        unpriced = run.say("rbprofile", "prices", "update", "--infra", "k8s/lab", *db, expect=2)
+        self.assertIn("g2 on_demand of aws/us-east-1/us-east-1a", unpriced.stderr)
+        run.say("rbprofile", "prices", "update", "--from", "aws.csv", *db)
+        run.say("rbprofile", "prices", "update", "--infra", "k8s/lab", *db)
+        shown = run.say("rbprofile", "prices", "show", "--infra", "k8s", *db).stdout
+        self.assertRegex(shown, r"k8s/lab +g2 +on_demand +T4 +2 +1\.5 .*attributed: 2 of 2 GPUs of aws/us-east-1")
+        self.assertRegex(shown, r"k8s/lab +g2/1 +on_demand +T4 +1 +0\.75 .*attributed: 1 of 2 GPUs of aws/us-east-1")
+
+    def test_digits_as_on_ec2(self):
+        """The example's script learns the same on pods as on a cloud's machines, and each bill is its ledger's."""
+        if subprocess.run(["/usr/bin/python3", "-c", "import numpy, sklearn"], stderr=subprocess.DEVNULL, check=False).returncode:
+            self.skipTest("python3-sklearn is not installed")
+        cluster, run = self.on()
+        run.on(cluster)
+        shutil.copy(os.path.join(ROOT, "examples", "digits", "train.py"), os.path.join(self.folder, "work", "train.py"))
+        run.write("prices.csv", "infra,instance_type,accelerator,gpus,gpu_memory_gb,vcpus,memory_gb,market,usd_per_hour\n"
+                  "k8s/lab,g2,T4,2,16,8,30,on_demand,1.08\nmock/us-east-1,two.gpus,T4,2,16,8,32,on_demand,1.00\n")
+        run.write("profile.yaml", profile("digits", 0.3))
+        learned = {}
+        for infra, machine in (("k8s/lab", "g2"), ("mock/us-east-1", "two.gpus")):
+            before = {i["id"] for i in cluster.ledger()["instances"]}
+            run.write("work/job.yaml", DIGITS % (infra, machine))
+            run.make_plan("work/job.yaml")
+            done = run.say("rbrun", "plan.json", "--json", "--state-dir", "state")
+            report = json.loads(done.stdout.splitlines()[-1])
+            self.assertEqual((report["outcome"], report["leak_check"]["instances_left"]), ("complete", 0))
+            bill = sum(i["cost_uusd"] for i in cluster.ledger()["instances"] if i["id"] not in before)
+            self.assertEqual(report["cost_uusd"]["actual"], bill)
+            learned[infra] = sorted(re.findall(r"^epoch=.*$", self.logs(), re.M))
+            shutil.rmtree(os.path.join(self.folder, "state"))
+        self.assertEqual(len(learned["k8s/lab"]), 4 * 1 + 2 * 1)
+        self.assertEqual(learned["k8s/lab"], learned["mock/us-east-1"])
 
     def test_pods_wait_in_a_queue(self):
         cluster, run = self.on(queue=", queue: {name: team, gpus: 4}", kubernetes=", queue: team", trials=2, gpus=4)
@@ -133,12 +313,20 @@ class Runs(unittest.TestCase):
         done = run.say("rbrun", "doctor", "plan.json", "--json", "--state-dir", "state", expect=0)
         self.assertNotIn('"fail"', done.stdout)
         self.assertNotIn("is there", done.stdout, "nobody has looked for the image")
-        for right in ("create pods", "delete pods", "create pods/exec", "update leases", "delete leases"):
+        self.assertIn('"list nodes is not granted', done.stdout)
+        for right in NEEDED:
             with tempfile.TemporaryDirectory(prefix="rb-k8s-") as folder, \
                     Cluster(BIN, folder, kubernetes=", denied: [%s]" % right) as poor:
                 done = run_on(BIN, folder, poor).say("rbrun", "doctor", "plan.json", "--state-dir", "state", expect=5)
                 self.assertIn("rights missing in namespace rb", done.stdout + done.stderr)
                 self.assertIn(": %s;" % right, done.stdout + done.stderr)
+        with tempfile.TemporaryDirectory(prefix="rb-k8s-") as folder, \
+                Cluster(BIN, folder, kubernetes=", denied: [%s]" % ", ".join(OPTIONAL)) as poor:
+            run = run_on(BIN, folder, poor, trials=1)
+            done = run.say("rbrun", "doctor", "plan.json", "--state-dir", "state")
+            for right in OPTIONAL:
+                self.assertIn("warn  rights       k8s/lab: %s is not granted" % right, done.stdout)
+            run.say("rbrun", "plan.json", "--state-dir", "state")
         cluster.await_no_pods()
         self.assertEqual(cluster.objects("leases"), [])
 

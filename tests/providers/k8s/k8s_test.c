@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "profiles/job/job.h"
 #include "providers/k8s/k8s.h"
+#include "providers/k8s/k8s_verbs.h"
 #include "tests/base/check.h"
 #include "tests/base/remove_tree.h"
 #include "tests/providers/scripted.h"
@@ -42,7 +43,7 @@ static const struct rb_resources resources = {.kubernetes = {.queue_timeout_us =
 struct world {
     struct scripted s;
     struct rb_provider provider;
-    char dir[32], ids[256], groups[256], reason[256];
+    char dir[32], ids[512], groups[256], reason[256];
     enum rb_instance_state state;
     bool complete, sold_out;
     int n;
@@ -132,19 +133,25 @@ static const char *kept(int i, const char *token, const char *member, const char
         "-%s\",\"uid\":\"%s\",\"labels\":{\"rb.run-id\":"
         "\"digits\",\"rb.owner\":\"x\"},\"annotations\":{\"rb.run-id\":\"digits\",\"rb.owner\":\"o\",\"rb.expires-at\":"
         "\"e\","
-        "\"rb.token\":\"%s\",\"rb.member\":\"%s\",\"rb.instance-type\":\"t\",\"karpenter.sh/do-not-disrupt\":\"true\","
+        "\"rb.token\":\"%s\",\"rb.member\":\"%s\",\"rb.instance-type\":\"t\",\"rb.market\":\"m\",\"karpenter.sh/do-not-disrupt\":\"true\","
         "\"cluster-autoscaler.kubernetes.io/"
         "safe-to-evict\":\"false\"},\"ownerReferences\":[{\"apiVersion\":\"a\",\"kind\":"
         "\"Lease\",\"name\":\"rb-digits\",\"uid\":\"l-1\"}]},\"spec\":{\"restartPolicy\":\"Never\","
         "\"terminationGracePeriodSeconds\":30,\"automountServiceAccountToken\":false,\"enableServiceLinks\":false,"
         "\"securityContext\":{\"runAsNonRoot\":true,\"runAsUser\":1000,\"runAsGroup\":1000,\"fsGroup\":1000,"
         "\"seccompProfile\":{"
-        "\"type\":\"RuntimeDefault\"}},\"tolerations\":[{\"key\":\"nvidia.com/gpu\",\"operator\":\"Exists\",\"effect\":"
+        "\"type\":\"RuntimeDefault\"}},\"affinity\":{\"nodeAffinity\":{"
+        "\"requiredDuringSchedulingIgnoredDuringExecution\":{\"nodeSelectorTerms\":[{\"matchExpressions\":["
+        "{\"key\":\"karpenter.sh/capacity-type\",\"operator\":\"NotIn\",\"values\":[\"spot\"]},"
+        "{\"key\":\"eks.amazonaws.com/capacityType\",\"operator\":\"NotIn\",\"values\":[\"SPOT\"]},"
+        "{\"key\":\"cloud.google.com/gke-spot\",\"operator\":\"NotIn\",\"values\":[\"true\"]}]}]}}},"
+        "\"tolerations\":[{\"key\":\"nvidia.com/gpu\",\"operator\":\"Exists\",\"effect\":"
         "\"NoSchedule\"}],\"containers\":[{\"name\":\"node\",\"image\":\"train\",\"command\":[\"/bin/"
         "sh\",\"-c\",\"keep\"],"
         "\"workingDir\":\"/rb\",\"env\":[{\"name\":\"HOME\",\"value\":\"/"
         "rb\"},{\"name\":\"USER\",\"value\":\"rb\"},{\"name\":"
-        "\"LOGNAME\",\"value\":\"rb\"}],\"resources\":{\"requests\":{\"nvidia.com/"
+        "\"LOGNAME\",\"value\":\"rb\"},{\"name\":\"RB_POD_UID\",\"valueFrom\":{\"fieldRef\":{\"fieldPath\":\"metadata.uid\"}}}],"
+        "\"resources\":{\"requests\":{\"nvidia.com/"
         "gpu\":\"1\"},\"limits\":{\"nvidia.com/gpu\":"
         "\"1\"}},\"securityContext\":{\"allowPrivilegeEscalation\":false,\"capabilities\":{\"drop\":[\"ALL\"]}},"
         "\"volumeMounts\":[{\"name\":\"home\",\"mountPath\":\"/rb\"},{\"name\":\"shm\",\"mountPath\":\"/dev/shm\"}]}],"
@@ -218,13 +225,6 @@ static void refusals_of_a_launch(void **state)
     scripted_expect_begin(&w.s, 2, "DELETE /api/v1/namespaces/ml/pods/" NAME "-0 ");
     scripted_expect(&w.s, 2, "\"preconditions\":{\"uid\":\"u-1\"}");
     end(&w);
-    struct rb_launch spot = launch;
-    begin(&w, NULL, 0);
-    spot.market = RB_MARKET_SPOT;
-    w.provider.ops->launch(&w.provider, &spot, launched, &w);
-    scripted_wait(&w.s);
-    assert_says(&w.s.err, "RB3504 not sold as spot");
-    end(&w);
 }
 
 static void a_refused_gang_leaves_nothing(void **state)
@@ -285,6 +285,11 @@ static void who_waits_for_too_long_is_sold_out(void **state)
         {ANSWER, 200, NULL, LEASES},
         {ANSWER, 200, "Date: Thu, 01 Jan 2026 00:01:02 GMT\r\n",
          "{\"metadata\":{},\"items\":[" POD_OF(TOKEN, "0", "u-0") "]}"},
+        {ANSWER, 200, NULL,
+         "{\"items\":[{\"reason\":\"Pulled\",\"message\":\"no reason to wait\",\"lastTimestamp\":\"2026-01-01T00:00:59Z\"},"
+         "{\"reason\":\"NotTriggerScaleUp\",\"message\":\"1 max node group size reached\",\"lastTimestamp\":"
+         "\"2026-01-01T00:00:50Z\"},{\"reason\":\"FailedScheduling\",\"message\":\"older\",\"lastTimestamp\":null,"
+         "\"eventTime\":\"2026-01-01T00:00:40.000000Z\"}]}"},
         {ANSWER, 200, NULL, "{}"},
     };
     begin(&w, steps, N_OF(steps));
@@ -292,14 +297,113 @@ static void who_waits_for_too_long_is_sold_out(void **state)
     scripted_wait(&w.s);
     assert_true(w.sold_out);
     assert_int_equal(w.state, RB_INSTANCE_TERMINATED);
-    assert_non_null(strstr(w.reason, "queue_timeout"));
-    scripted_expect_begin(&w.s, 2, "DELETE ");
+    assert_non_null(strstr(w.reason, "queue_timeout (NotTriggerScaleUp: 1 max node group size reached)"));
+    scripted_expect_begin(&w.s, 2, "GET /api/v1/namespaces/ml/events?fieldSelector=involvedObject.uid%3Du-0&limit=500 ");
+    scripted_expect_begin(&w.s, 3, "DELETE ");
+    end(&w);
+    const struct step denied[] = {steps[0], steps[1], {ANSWER, 403, NULL, REFUSAL("403", "Forbidden", "no")}, steps[3]};
+    begin(&w, denied, N_OF(denied)); // without the right the scheduler's condition has to do
+    w.provider.ops->list(&w.provider, "digits", listed, &w);
+    scripted_wait(&w.s);
+    assert_int_equal(w.s.err.code, RB_ERR_NONE);
+    assert_non_null(strstr(w.reason, "queue_timeout (the scheduler says no more)"));
     end(&w);
     begin(&w, steps, 2); // another listing than the run's own ends nothing
     w.provider.ops->list(&w.provider, NULL, listed, &w);
     scripted_wait(&w.s);
     assert_int_equal(w.state, RB_INSTANCE_PENDING);
     scripted_expect_begin(&w.s, 1, "GET /api/v1/namespaces/ml/pods?labelSelector=rb.run-id&limit=500 ");
+    end(&w);
+}
+
+static void a_pod_that_failed_has_last_words(void **state)
+{
+    (void)state;
+    struct world w;
+    static const char pods[] =
+        "{\"metadata\":{},\"items\":[{\"metadata\":{\"name\":\"rb-0-0\",\"uid\":\"u-0\",\"annotations\":{\"rb.run-id\":"
+        "\"digits\"}},\"status\":{\"phase\":\"Failed\",\"containerStatuses\":[{\"name\":\"node\",\"state\":{"
+        "\"terminated\":{\"exitCode\":3,\"reason\":\"Error\",\"finishedAt\":\"2026-01-01T00:00:09Z\"}}}]}}]}";
+    const struct step steps[] = {{ANSWER, 200, NULL, LEASES},
+                                 {ANSWER, 200, NULL, pods},
+                                 {ANSWER, 200, NULL, "sh: cd: /rb\nread-only \x1b file system\n"},
+                                 {ANSWER, 200, NULL, LEASES},
+                                 {ANSWER, 200, NULL, pods}};
+    begin(&w, steps, N_OF(steps));
+    for (int i = 0; i < 2; i++) { // the second listing knows them
+        w.s.done = false;
+        w.provider.ops->list(&w.provider, "digits", listed, &w);
+        scripted_wait(&w.s);
+        assert_string_equal(w.reason,
+                            "Kubernetes reports Error; its last words: sh: cd: /rb|read-only ? file system");
+        w.s.n_calls = 0;
+    }
+    scripted_expect_begin(&w.s, 2, "GET /api/v1/namespaces/ml/pods/rb-0-0/log?container=node&tailLines=5&limitBytes=2000 ");
+    end(&w);
+}
+
+static void offered(void *arg, const struct rb_err *err, const struct rb_catalog *catalog)
+{
+    struct world *w = arg;
+    w->ids[0] = '\0';
+    for (int i = 0; catalog && i < catalog->n_offers; i++) {
+        const struct rb_offer *o = &catalog->offers[i];
+        snprintf(w->ids + strlen(w->ids), sizeof w->ids - strlen(w->ids), "%s %s %s %d %lld; ", o->infra,
+                 o->instance_type, rb_market_name(o->market), o->gpus, (long long)o->rate.uusd_per_hour);
+        snprintf(w->reason, sizeof w->reason, "%s", o->source);
+    }
+    scripted_tell(&w->s, err);
+}
+
+#define NODE(id, type, label, gpus)                                                                                  \
+    "{\"metadata\":{\"labels\":{\"node.kubernetes.io/instance-type\":\"" type "\"" label "}},\"spec\":{\"providerID\":" \
+    "\"" id "\"},\"status\":{\"capacity\":{\"nvidia.com/gpu\":\"" gpus "\"}}}"
+
+static void pods_are_priced_by_their_nodes(void **state)
+{
+    (void)state;
+    struct world w;
+    struct rb_offer offers[] = {
+        {.infra = "aws/us-east-1", .instance_type = "g5.12xlarge", .accelerator = "A10G", .gpus = 4, .rate = {5672001}},
+        {.infra = "aws/us-east-1/us-east-1a", .instance_type = "g5.12xlarge", .accelerator = "A10G", .gpus = 4,
+         .market = RB_MARKET_SPOT, .rate = {2000000}},
+        {.infra = "gcp/us-central1", .instance_type = "a2-highgpu-1g", .accelerator = "A100", .gpus = 1,
+         .market = RB_MARKET_SPOT, .rate = {1100000}},
+    };
+    const struct rb_catalog prices = {.offers = offers, .n_offers = N_OF(offers)};
+    static const char nodes[] =
+        "{\"metadata\":{},\"items\":["
+        NODE("aws:///us-east-1b/i-1", "g5.12xlarge", "", "4") ","
+        NODE("aws:///us-east-1a/i-2", "g5.12xlarge", ",\"eks.amazonaws.com/capacityType\":\"SPOT\"", "4") ","
+        NODE("gce://p/us-central1-a/n", "a2-highgpu-1g", ",\"cloud.google.com/gke-spot\":\"true\"", "1") ","
+        NODE("azure:///x/y", "NC6", "", "1") "," NODE("aws:///us-east-1b/i-3", "m5.large", "", "") "]}";
+    const struct step steps[] = {{ANSWER, 200, NULL, nodes},
+                                 {ANSWER, 200, NULL, nodes},
+                                 {ANSWER, 403, NULL, REFUSAL("403", "Forbidden", "nodes is forbidden")},
+                                 {ANSWER, 200, NULL, "{\"items\":[" NODE("azure:///x/y", "NC6", "", "1") "]}"}};
+    static const char *const one[] = {"g5.12xlarge/3"};
+    begin(&w, steps, N_OF(steps));
+    ((struct rb_kube *)w.provider.state)->prices = &prices;
+    w.provider.ops->offers(&w.provider, NULL, 0, offered, &w);
+    scripted_wait(&w.s);
+    assert_string_equal(w.ids, "k8s/lab a2-highgpu-1g spot 1 1100000; k8s/lab g5.12xlarge on_demand 4 5672001; "
+                               "k8s/lab g5.12xlarge spot 4 2000000; k8s/lab g5.12xlarge/1 on_demand 1 1418001; "
+                               "k8s/lab g5.12xlarge/1 spot 1 500000; k8s/lab g5.12xlarge/2 on_demand 2 2836001; "
+                               "k8s/lab g5.12xlarge/2 spot 2 1000000; ");
+    assert_string_equal(w.reason, "attributed: 2 of 4 GPUs of aws/us-east-1/us-east-1a");
+    scripted_expect_begin(&w.s, 0, "GET /api/v1/nodes?limit=500 ");
+    w.s.done = false, w.s.n_calls = 0;
+    w.provider.ops->offers(&w.provider, one, 1, offered, &w);
+    scripted_wait(&w.s);
+    assert_string_equal(w.ids, "k8s/lab g5.12xlarge/3 on_demand 3 4254001; k8s/lab g5.12xlarge/3 spot 3 1500000; ");
+    w.s.done = false, w.s.n_calls = 0;
+    w.provider.ops->offers(&w.provider, NULL, 0, offered, &w);
+    scripted_wait(&w.s);
+    assert_says(&w.s.err, "RB3011 k8s-nodes.yaml is the ClusterRole to grant");
+    w.s.done = false, w.s.n_calls = 0;
+    w.provider.ops->offers(&w.provider, NULL, 0, offered, &w);
+    scripted_wait(&w.s);
+    assert_says(&w.s.err, "RB3540 NC6 on_demand of azure:///x/y");
     end(&w);
 }
 
@@ -381,6 +485,8 @@ int main(void)
         cmocka_unit_test(a_refused_gang_leaves_nothing),
         cmocka_unit_test(a_listing_begins_again),
         cmocka_unit_test(who_waits_for_too_long_is_sold_out),
+        cmocka_unit_test(a_pod_that_failed_has_last_words),
+        cmocka_unit_test(pods_are_priced_by_their_nodes),
         cmocka_unit_test(another_pod_of_that_name_is_left_alone),
         cmocka_unit_test(a_lease_is_renewed_for_all_pods),
         cmocka_unit_test(a_lease_is_the_group_of_its_run),
