@@ -67,20 +67,18 @@ static void write_text(const struct rb_elsewhere *e, const struct rb_sent *sent,
                   run, place, run, place, run, place, run, place);
 }
 
-bool rb_run_at(struct rb_run_files *f, const struct rb_args *args, struct rb_err *err)
+bool rb_run_at(struct rb_run_files *f, const struct rb_host *host, const struct rb_args *args, struct rb_err *err)
 {
     static const char *const passed_on[] = {"deadline", "budget", "max-cost", "cold", NULL};
     RB_AUTO(words_finish) struct words options = {.n = 0};
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
-    struct rb_host host;
     struct rb_elsewhere record;
     struct rb_sent sent;
     for (int i = 0; i < args->n_given; i++)
         if (rb_is_one_of(args->given[i].option->name, passed_on))
             add_given(&options, args, i);
-    const struct rb_send send = {.host = &host, .files = f, .options = options.items, .n_options = options.n};
-    if (!rb_host_parse(rb_args_string(args, "at", ""), &host, err) ||
-        !rb_run_dir_root(rb_run_state_dir(args), f->root, sizeof f->root, err) ||
+    const struct rb_send send = {.host = host, .files = f, .options = options.items, .n_options = options.n};
+    if (!rb_run_dir_root(rb_run_state_dir(args), f->root, sizeof f->root, err) ||
         !rb_send_run(&send, &record, &sent, err))
         return false;
     (rb_args_flag(args, "json") ? write_json : write_text)(&record, &sent, &out);

@@ -18,6 +18,7 @@
 #include "executor/run/limits_request.h"
 #include "executor/run/spot_choice.h"
 #include "executor/run/standing.h"
+#include "executor/run/stop.h"
 #include "executor/search/earlier.h"
 #include "executor/search/found.h"
 #include "executor/search/search_program.h"
@@ -546,6 +547,23 @@ static void interrupt(void *arg)
     rb_loop_uv_stop(s->uv);
 }
 
+// rb_run_leave_process: the run goes on elsewhere. Nothing is ended, and what is on its way is repeated from the journal there.
+static void leave(void *arg)
+{
+    struct rb_session *s = arg;
+    rb_run_show_wipe(s->show);
+    const struct rb_engine *engine = rb_controller_engine(s->controller);
+    if (s->interrupted || rb_engine_outcome(engine, &(enum rb_stop_reason){0}) != RB_JOB_RUNNING) {
+        rb_warn("this run is ending, and does not move");
+        return;
+    }
+    s->left = true;
+    rb_err_set(&s->failure, RB_E_CONTROLLER_LEFT,
+               "left run %s, as `rbrun move` asked; its nodes go on: follow it with `rbrun attach %s`", s->files->run_id,
+               s->files->run_id);
+    rb_loop_uv_stop(s->uv);
+}
+
 static void finished(void *ctx, enum rb_job_outcome outcome, enum rb_stop_reason reason, const struct rb_err *err)
 {
     struct rb_session *s = ctx;
@@ -706,8 +724,10 @@ static bool start(struct rb_session *s, struct rb_err *err)
         return false;
     if (!s->host.uv && s->options->detached)
         rb_detached_begun(s->files->dir); // nothing can fail any more, and nothing is launched yet
-    if (!s->host.uv)
+    if (!s->host.uv) {
         rb_loop_uv_on_interrupt(s->uv, interrupt, s);
+        rb_loop_uv_on_signal(s->uv, RB_LEAVE_SIGNAL, leave, s);
+    }
     rb_controller_start(s->controller);
     if (!s->host.uv)
         rb_limits_forget(s->files->dir);
@@ -906,6 +926,10 @@ static bool read_limits(struct rb_session *s, struct rb_err *err)
 static bool conclude(struct rb_session *s, int *out_code, struct rb_err *err)
 {
     rb_run_show_wipe(s->show);
+    if (s->left && s->failure.code) {
+        *err = s->failure;
+        return false;
+    }
     if (s->left || !s->finished) {
         *out_code = RB_CODE_FAILED; // INTERRUPTED would say that everything was cleaned up
         return true;
