@@ -11,4 +11,15 @@ bool rb_run_at(struct rb_run_files *f, const struct rb_host *host, const struct 
 // failed.
 bool rb_run_divert(const struct rb_args *args, bool *out_done, struct rb_err *err);
 
+// Where the run of an operand is: RUN@PLACE, a run of this machine, or one that was started elsewhere from here.
+struct rb_run_location {
+    char run_id[128];
+    bool is_away;    // at host
+    bool is_leaving; // on its way to host, and not known to be there
+    struct rb_host host;
+};
+// text "": the newest run. A run that this machine does not know: neither, with its text as the id. Error: RUN_MOVED, where
+// only the other side can bring it further; PLACE; RUN_AMBIGUOUS.
+bool rb_run_locate(const char *root, const char *text, struct rb_run_location *out, struct rb_err *err);
+
 #endif

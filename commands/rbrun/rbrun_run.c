@@ -229,7 +229,7 @@ static bool run_plan(const struct rb_args *args, struct rb_err *err)
 const struct rb_command rb_run_main = {
     .name = "rbrun",
     .usage = "[options] plan.json | --pool pool.yaml | resume | attach | status | list | browse | compare | logs | fetch | "
-             "export | notify | stop | gc | "
+             "export | notify | move | stop | gc | "
              "doctor | "
              "replan | replay | report",
     .summary = "Carries a plan out: rents nodes, trains, saves checkpoints, shrinks, reports and cleans up.",

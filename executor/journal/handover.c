@@ -111,11 +111,15 @@ bool rb_handover_write(struct rb_journal *j, const struct rb_handover *h, struct
 
 bool rb_handover_refuse(const struct rb_handover *h, const char *run_id, struct rb_err *err)
 {
-    if (h->state == RB_HANDOVER_AWAY)
+    const bool can_be_asked = strncmp(h->place, "ssh:", 4) == 0; // by us; someone else fetched it or fetches it
+    if (h->state == RB_HANDOVER_AWAY && can_be_asked)
         return rb_err_set(err, RB_E_RUN_MOVED,
                           "run %s has moved to %s and goes on there; `rbrun move %s --to here` brings it back", run_id,
                           h->place, run_id);
-    if (strncmp(h->place, "ssh:", 4) == 0)
+    if (h->state == RB_HANDOVER_AWAY)
+        return rb_err_set(err, RB_E_RUN_MOVED, "run %s was fetched by %s and goes on there; move it here from there", run_id,
+                          h->place);
+    if (can_be_asked)
         return rb_err_set(err, RB_E_RUN_MOVED,
                           "run %s is moving to %s, and whether it has arrived is not known, so nothing carries it out "
                           "here: ask again with `rbrun move %s --to %s`, or take it back with `rbrun move %s --to here`",

@@ -8,6 +8,7 @@
 #include "executor/away/detach.h"
 #include "executor/controller/placement_group.h"
 #include "executor/gc/groups.h"
+#include "executor/journal/handover.h"
 #include "executor/notify/notify.h"
 #include "executor/report/report.h"
 #include "executor/run/drift.h"
@@ -236,9 +237,31 @@ static void hook_trouble(void *ctx, const char *text)
     rb_controller_note(s->controller, "warning", "%s", text);
 }
 
+// The first process after a move says that instead of "resumed", once.
+static bool take_arrival(const struct rb_session *s, bool *out_arrived, char detail[static 400], struct rb_err *err)
+{
+    struct rb_handover h;
+    char here[160];
+    if (!rb_handover_latest(s->journal, &h, err))
+        return false;
+    *out_arrived = h.epoch > 0 && h.state == RB_HANDOVER_ARRIVED;
+    if (!*out_arrived)
+        return true;
+    rb_run_owner(here, sizeof here);
+    snprintf(detail, 400, "its controller is %s now", here);
+    h.state = RB_HANDOVER_HERE;
+    return rb_handover_write(s->journal, &h, err);
+}
+
 static bool write_notice(void *ctx, enum rb_notice_kind what, const char *detail, struct rb_err *err)
 {
     const struct rb_session *s = ctx;
+    char where[400];
+    bool arrived = false;
+    if (what == RB_NOTICE_RESUMED && !take_arrival(s, &arrived, where, err))
+        return false;
+    what = arrived ? RB_NOTICE_MOVED : what;
+    detail = arrived ? where : detail;
     char outcome[64];
     enum rb_stop_reason reason = RB_STOP_USER;
     const enum rb_job_outcome how = rb_engine_outcome(rb_controller_engine(s->controller), &reason);

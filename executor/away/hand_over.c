@@ -1,0 +1,204 @@
+#include "executor/away/hand_over.h"
+
+#include "base/errors/log.h"
+#include "base/file.h"
+#include "executor/away/arrival.h"
+#include "executor/away/departure.h"
+#include "executor/away/send.h"
+#include "executor/run/checks.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ANSWER_BYTES = 1 << 20, PLAN_BYTES = 64 << 20, MAX_WORDS = 16 };
+
+// --- the other side
+
+// What a part of `rbrun move` there says. secrets: of this job, NULL: none are sent.
+static bool ask(const struct rb_host *host, const struct rb_job *secrets, const char *const *words, int n, size_t most_bytes,
+                struct rb_buf *out, struct rb_err *err)
+{
+    const int fd = secrets ? rb_send_secrets(secrets) : rb_memory_file("", 0);
+    const struct rb_host_call call = {.input_fd = fd, .out = out, .max_output_bytes = most_bytes};
+    int code = 0;
+    if (fd < 0)
+        return rb_err_set(err, RB_E_HOST_FAILED, "the secrets cannot be sent: %s", strerror(errno));
+    const bool ok = rb_send_command(host, "move", words, n, &call, &code, err) &&
+                    (code == 0 || rb_sent_error(host, out, code, err));
+    close(fd);
+    return ok;
+}
+
+static bool ask_part(const struct rb_host *host, const struct rb_job *secrets, const char *run_id, const char *part,
+                     const char *id, struct rb_move_answer *out, struct rb_err *err)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf said = RB_BUF_INIT;
+    return ask(host, secrets, (const char *const[]){run_id, "--part", part, "--id", id}, 5, ANSWER_BYTES, &said, err) &&
+           rb_move_answer_read(host->name, &said, out, err);
+}
+
+static bool unknown(const char *run_id, const char *to, const char *place, struct rb_err *err)
+{
+    rb_err_prefix(err, "whether run %s has arrived at %s is not known, so nothing carries it out here; repeat `rbrun move %s "
+                       "--to %s`, which asks about the same move",
+                  run_id, to, run_id, place);
+    rb_err_renumber(err, RB_E_MOVE_UNKNOWN);
+    return false;
+}
+
+// --- from here to there
+
+static bool send(const struct rb_move *m, const struct rb_departure *d, const struct rb_host *to, const struct rb_job *job,
+                 struct rb_move_answer *out, struct rb_err *err)
+{
+    const char *const words[] = {"archive", m->run_id, d->move.id, d->digest};
+    return rb_send_file(to, words, 4, d->archive, err) && ask_part(to, job, m->run_id, "arrive", d->move.id, out, err);
+}
+
+// The archive did not arrive, or the answer did not. The verdict is asked for once more; err is why, and stays if there is none.
+static bool ask_verdict(const struct rb_move *m, const struct rb_departure *d, const struct rb_host *to,
+                        struct rb_move_answer *out, struct rb_err *err)
+{
+    rb_warn("%s; asking %s whether run %s has arrived", err->message, to->name, m->run_id);
+    if (!ask_part(to, NULL, m->run_id, "verdict", d->move.id, out, NULL))
+        return false;
+    if (!out->accepted)
+        out->why = *err;
+    return true;
+}
+
+static bool hand_over(struct rb_move *m, const struct rb_host *to, const struct rb_job *job, struct rb_move_answer *out,
+                      struct rb_err *err)
+{
+    struct rb_departure d;
+    struct rb_move_answer settled;
+    if (!rb_depart(m, to->name, &d, err))
+        return false;
+    if (!send(m, &d, to, job, out, err) && !ask_verdict(m, &d, to, out, err))
+        return unknown(m->run_id, to->name, to->name, err);
+    rb_move_step("answered");
+    settled = *out;
+    if (!rb_depart_settle(m, d.move.id, &settled, err))
+        return false;
+    if (!out->accepted)
+        *out = settled;
+    return true;
+}
+
+// The run of this host, its secrets in the environment: whichever side goes on with it needs them.
+static bool open_here(const char *root, const char *run_id, struct rb_run_files *f, struct rb_move *m, struct rb_err *err)
+{
+    return rb_run_files_open(f, root, run_id, err) && rb_run_check_secrets(f->plan.job, err) &&
+           rb_move_open(root, f->run_id, m, err);
+}
+
+bool rb_hand_over(const char *root, const char *run_id, const struct rb_host *to, struct rb_move_answer *out,
+                  struct rb_err *err)
+{
+    RB_AUTO(rb_run_files_finish) struct rb_run_files f = {0};
+    RB_AUTO(rb_move_close) struct rb_move m = {.lock = -1};
+    char digest[65];
+    return open_here(root, run_id, &f, &m, err) && rb_send_program(to, digest, err) &&
+           hand_over(&m, to, f.plan.job, out, err);
+}
+
+bool rb_hand_back(const char *root, const char *run_id, const struct rb_host *from, struct rb_move_answer *out,
+                  struct rb_err *err)
+{
+    RB_AUTO(rb_run_files_finish) struct rb_run_files f = {0};
+    RB_AUTO(rb_move_close) struct rb_move m = {.lock = -1};
+    struct rb_handover h;
+    if (!open_here(root, run_id, &f, &m, err) || !rb_departure_look(&f, &h, err))
+        return false;
+    if (!ask_part(from, NULL, f.run_id, "verdict", h.id, out, err))
+        return unknown(f.run_id, from->name, "here", err);
+    return rb_depart_settle(&m, h.id, out, err);
+}
+
+// --- from there to here
+
+static bool read_plan(const struct rb_move *m, const struct rb_host *from, struct rb_run_files *f, struct rb_err *err)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf plan = RB_BUF_INIT, path = RB_BUF_INIT;
+    rb_buf_printf(&path, "%s/plan.json", m->dir);
+    return ask(from, NULL, (const char *const[]){m->run_id, "--part", "plan"}, 3, PLAN_BYTES, &plan, err) &&
+           rb_write_file(rb_buf_str(&path), rb_buf_str(&plan), plan.len, err) && rb_run_read_plan(f, rb_buf_str(&path), err);
+}
+
+static bool fetch_archive(const struct rb_move *m, const struct rb_host *from, const char *id, struct rb_err *err)
+{
+    const char *const words[] = {"give", m->run_id, id};
+    char path[4480];
+    int code = 0;
+    rb_move_archive(m, id, path);
+    const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return rb_err_set(err, RB_E_FILE_WRITE, "cannot write %s: %s", path, strerror(errno));
+    const bool ok = rb_host_call(from, &(struct rb_host_call){.words = words, .n_words = 3, .input_fd = -1, .compress = true,
+                                                              .output_fd = fd},
+                                 &code, err);
+    close(fd);
+    return ok && (code == 0 || rb_err_set(err, RB_E_HOST_FAILED, "%s did not send the run (exit code %d)", from->name, code));
+}
+
+// "ID DIGEST"
+static bool depart_there(const struct rb_move *m, const struct rb_host *from, char id[static RB_MOVE_ID_BYTES],
+                         char digest[static 65], struct rb_err *err)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf said = RB_BUF_INIT;
+    char me[160];
+    rb_run_owner(me, sizeof me);
+    return ask(from, NULL, (const char *const[]){m->run_id, "--part", "depart", "--to", me}, 5, ANSWER_BYTES, &said, err) &&
+           (sscanf(rb_buf_str(&said), "%32s %64s", id, digest) == 2 || rb_sent_error(from, &said, 0, err));
+}
+
+static bool take_archive(struct rb_move *m, const struct rb_host *from, const char *id, const char *digest,
+                         struct rb_move_answer *out, struct rb_err *err)
+{
+    char path[4480], here[65];
+    rb_move_archive(m, id, path);
+    return fetch_archive(m, from, id, err) && rb_move_digest(path, here, err) &&
+           (strcmp(here, digest) == 0 ||
+            rb_err_set(err, RB_E_HOST_FAILED, "what %s sent does not have the digest %s", from->name, digest)) &&
+           rb_arrive(m, id, NULL, out, err);
+}
+
+// The run is here or not, whatever the other side answers now: a repetition of the command tells it once more.
+static bool tell(const struct rb_move *m, const struct rb_host *from, const struct rb_job *job, const char *id,
+                 struct rb_move_answer *out, struct rb_err *err)
+{
+    struct rb_move_answer there;
+    struct rb_err why;
+    rb_move_step("decided");
+    const bool told = ask_part(from, job, m->run_id, out->accepted ? "accepted" : "refused", id, &there, &why);
+    if (told && !out->accepted) {
+        const struct rb_err reason = out->why;
+        *out = there;
+        out->why = reason;
+    }
+    if (told)
+        return true;
+    if (!out->accepted) {
+        *err = why;
+        return unknown(m->run_id, "this host", "here", err);
+    }
+    rb_warn("%s does not know yet that run %s is here: %s", from->name, m->run_id, why.message);
+    return true;
+}
+
+bool rb_hand_fetch(const char *root, const char *run_id, const struct rb_host *from, struct rb_move_answer *out,
+                   struct rb_err *err)
+{
+    RB_AUTO(rb_run_files_finish) struct rb_run_files f = {0};
+    RB_AUTO(rb_move_close) struct rb_move m = {.lock = -1};
+    char id[RB_MOVE_ID_BYTES], digest[65];
+    if (!rb_send_program(from, digest, err) || !rb_move_open(root, run_id, &m, err) || !read_plan(&m, from, &f, err) ||
+        !rb_run_check_host(&f.plan, err) || !depart_there(&m, from, id, digest, err))
+        return false;
+    if (!take_archive(&m, from, id, digest, out, err))
+        return unknown(run_id, "this host", "here", err);
+    return tell(&m, from, f.plan.job, id, out, err);
+}
