@@ -139,7 +139,7 @@ static bool pack(const struct rb_move *m, const struct rb_run_files *f, const ch
     const char *const argv[] = {"tar", "-cf", archive, "--format=gnu", "--anchored",
                                 "--exclude=./journal.db*", "--exclude=./" RB_DETACHED_LOG, "--exclude=./ended",
                                 "--exclude=./workdir", "--exclude=./work", "--exclude=./ssh",
-                                "-C", f->dir, ".", "-C", m->dir, "./journal.db", NULL};
+                                "-C", f->dir, ".", "-C", m->dir, "journal.db", NULL};
     return rb_child_run(argv, &(struct rb_child_options){0}, err) ||
            rb_err_prefix(err, "run %s could not be packed", f->run_id);
 }

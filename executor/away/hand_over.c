@@ -100,9 +100,13 @@ bool rb_hand_over(const char *root, const char *run_id, const struct rb_host *to
 {
     RB_AUTO(rb_run_files_finish) struct rb_run_files f = {0};
     RB_AUTO(rb_move_close) struct rb_move m = {.lock = -1};
+    struct rb_handover h;
     char digest[65];
-    return open_here(root, run_id, &f, &m, err) && rb_send_program(to, digest, err) &&
-           hand_over(&m, to, f.plan.job, out, err);
+    if (!open_here(root, run_id, &f, &m, err) || !rb_departure_look(&f, &h, err))
+        return false;
+    if (!rb_send_program(to, digest, err))
+        return rb_handover_is_away(&h) && unknown(run_id, to->name, to->name, err); // it is not here; else nothing has happened
+    return hand_over(&m, to, f.plan.job, out, err);
 }
 
 bool rb_hand_back(const char *root, const char *run_id, const struct rb_host *from, struct rb_move_answer *out,

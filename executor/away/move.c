@@ -83,7 +83,7 @@ bool rb_move_digest(const char *path, char out[static 65], struct rb_err *err)
 void rb_move_answer_write(const struct rb_move_answer *a, const char *run_id, const char *place, struct rb_buf *out)
 {
     struct rb_json j = {.out = out};
-    rb_json_put(&j, "{format: 'rb-moved/1' run: %s place: %s moved: %i process: %jd|null unit: %s|null log: %s|null",
+    rb_json_put(&j, "{format: 'rb-moved/1' run: %s place: %s|null moved: %i process: %jd|null unit: %s|null log: %s|null",
                 run_id, place, a->accepted, (intmax_t)(a->process.pid > 0 ? a->process.pid : -1),
                 a->process.unit[0] ? a->process.unit : NULL, a->process.pid > 0 ? a->log : NULL);
     rb_json_put(&j, "error:");

@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+"""rbrun move: the controller of a run goes to another host and back while its nodes train on. Both sides are killed at every
+step; the cloud is rbmock, its nodes are real sshd. Usage: move.py --bin BUILD_DIR [TEST]..."""
+import argparse
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+here = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(here, "..", "..", "cli"), os.path.join(here, "..", "..", "crash")]
+import kill9  # noqa: E402
+from mock_cloud import MockCloud  # noqa: E402
+from real_run import user  # noqa: E402
+from away_job import IN_WORKDIR, SLOW  # noqa: E402
+from host_case import HostCase  # noqa: E402
+
+# Trials wait in their second epoch until the test lets them go.
+TRAIN = kill9.TRAIN.replace("    sleep ", "    while [ $epoch -gt 1 ] && [ -e \"$HOLD\" ]; do sleep 0.1; done\n    sleep ")
+JOB = kill9.JOB.replace("min_resource: 1", "min_resource: 2").replace("timeout: 20s", "timeout: 5m") + \
+    "secrets: [PASSWORD_OF_TEST]\nenvs: {HOLD: %s}\nnotify: [{command: 'cat >>%s/notices'}]\n"
+HERE_STEPS = ("left", "committed", "packed", "answered", "settled")
+THERE_STEPS = ("accepting", "accepted")
+CALLS = ("before archive", "after archive", "before arrive", "during arrive", "after arrive")
+BACK_CALLS = ("after plan", "during depart", "after depart", "before give", "after give", "before accepted", "after accepted")
+
+
+class Move(HostCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        folder = os.path.join(cls.top, "cloud")
+        os.mkdir(folder)
+        cls.cloud = MockCloud(cls.bin_dir, folder).__enter__()
+        cls.on_cloud = dict(cls.cloud.customer, RB_SSH_PORT=str(cls.cloud.ssh_port), RB_SSH_USER=user())
+        cls.set_there()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.cloud.__exit__()
+        super().tearDownClass()
+
+    @classmethod
+    def set_there(cls, without=(), **more):
+        """What the other host's environment holds."""
+        with open(os.path.join(cls.top, "there.env"), "w", encoding="utf-8") as f:
+            for name, value in {**cls.on_cloud, **more}.items():
+                if name not in without:
+                    f.write("export %s=%s\n" % (name, shlex.quote(value)))
+
+    def setUp(self):
+        super().setUp()
+        self.env.update(self.on_cloud)
+        self.hold = self.write("hold", "")
+        self.set_there()
+
+    def tearDown(self):
+        self.set_there()
+        if os.path.exists(self.hold):
+            os.remove(self.hold)
+        for run in self.own_runs():
+            for place in ("", "@" + self.place):
+                subprocess.run(["rbrun", "stop", run + place], env=self.env, cwd=self.home, capture_output=True, check=False)
+        alive = [i["id"] for i in self.cloud.ledger()["instances"] if i["state"] in ("pending", "running")]
+        self.assertEqual(alive, [], "instances are left")
+
+    # --- tools
+
+    def root(self):
+        return os.path.join(self.home, ".local/state/rubberband/runs")
+
+    def own_runs(self):
+        names = os.listdir(self.root()) if os.path.isdir(self.root()) else []
+        return [name for name in names if name not in ("moves", "elsewhere")]
+
+    def start(self):
+        """A run whose trials wait. Its id."""
+        self.write("work/job.yaml", JOB % (self.hold, self.home))
+        self.write("work/train.sh", TRAIN)
+        self.write("work/profile.yaml", kill9.PROFILE)
+        plan = self.here.make_plan("work/job.yaml", profile_file="work/profile.yaml", prices=self.cloud.prices)
+        kill9.edit(plan, lambda plan: kill9.own(plan["stages"][0], 2, 2))
+        run = json.loads(self.say("rbrun", "plan.json", "--detach", "--yes", "--json").stdout)["run"]
+        self.until(lambda: json.loads(self.say("rbrun", "status", "--json", run).stdout)["best"], 60)
+        return run
+
+    def is_held_here(self, run):
+        path = os.path.join(self.root(), run, "journal.db.lock")
+        return os.path.exists(path) and subprocess.run(["flock", "-n", path, "true"], check=False).returncode != 0
+
+    def holders(self, run):
+        return (self.is_held_here(run), self.holder(run))
+
+    def move(self, run, to, expect=0, **env):
+        return self.say("rbrun", "move", run, "--to", to, "--json", expect=expect, **env)
+
+    def killed(self, run, to, **env):
+        done = subprocess.run(["rbrun", "move", run, "--to", to], cwd=self.home, env=dict(self.env, **env), capture_output=True,
+                              text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, -signal.SIGKILL, done.stderr)
+        self.assertNotEqual(self.holders(run), (True, True))
+
+    def let_go(self, run):
+        """The run ends well, wherever it is; its bill is the cloud's."""
+        os.remove(self.hold)
+        self.say("rbrun", "attach", run)
+        report = json.loads(self.say("rbrun", "report", "--json", run).stdout)
+        self.assertEqual(report["outcome"], "complete")
+        kill9.Crash.check_cloud(self, report)
+        root = self.root() if self.locally_known(run) else self.there(".local/state/rubberband/runs")
+        kill9.Crash.check_journal(os.path.join(root, run, "journal.db"), report)
+
+    def locally_known(self, run):
+        row = json.loads(self.say("rbrun", "list", "--json").stdout)["runs"]
+        return {r["run"]: r["outcome"] for r in row}.get(run) not in ("elsewhere", "elsewhere, unconfirmed")
+
+    def notices(self):
+        with open(os.path.join(self.home, "notices"), encoding="utf-8") as f:
+            text = f.read()
+        found, at = [], 0
+        while at < len(text):
+            notice, at = json.JSONDecoder().raw_decode(text, at)
+            found.append(notice["type"])
+            at += len(text[at:]) - len(text[at:].lstrip())
+        return found
+
+    # --- the move
+
+    def test_there_and_back(self):
+        run = self.start()
+        said = json.loads(self.move(run, self.place).stdout)
+        self.assertEqual((said["format"], said["run"], said["place"], said["moved"]), ("rb-moved/1", run, self.place, True))
+        self.assertEqual(self.holders(run), (False, True))
+        row = self.listed()[run]
+        self.assertEqual((row["outcome"], row["controller"]), ("elsewhere", self.place))
+        self.assertEqual(json.loads(self.say("rbrun", "status", "--json", run).stdout)["nodes"], 2)
+        self.assertIn("RB4450", self.say("rbrun", "move", run, "--to", "ssh:other", expect=2).stderr)
+        self.assertEqual(self.holders(run), (False, True))
+        gone = self.say("rbrun", "gc", "--older-than", "0s", "--yes", "--infra", "mock/us-east-1")
+        self.assertIn("0 ended", gone.stdout + gone.stderr)
+        self.assertIsNone(json.loads(self.move(run, "here").stdout)["place"])
+        self.assertEqual(self.holders(run), (True, False))
+        self.let_go(run)
+        self.until(lambda: "finished" in self.notices())
+        self.assertEqual(self.notices().count("moved"), 2)
+        self.assertNotIn("resumed", self.notices())
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    options, rest = parser.parse_known_args()
+    Move.bin_dir = options.bin
+    unittest.main(argv=[sys.argv[0], *rest])
