@@ -149,6 +149,151 @@ class Move(HostCase):
         self.assertEqual(self.notices().count("moved"), 2)
         self.assertNotIn("resumed", self.notices())
 
+    # --- killed at every step
+
+    def ask_again(self, run, to):
+        """The same command, whole: one controller, on the side that was asked for."""
+        self.move(run, to)
+        self.assertEqual(self.holders(run), (to == "here", to != "here"))
+
+    def test_killed_on_the_way_there(self):
+        run = self.start()
+        for step in HERE_STEPS:
+            with self.subTest(here=step):
+                self.killed(run, self.place, RB_TEST_MOVE_DIES=step)
+                self.ask_again(run, self.place)
+                self.ask_again(run, "here")
+        for kill in CALLS:
+            with self.subTest(call=kill):
+                self.killed(run, self.place, RB_TEST_KILL_AT=kill)
+                self.ask_again(run, self.place)
+                self.ask_again(run, "here")
+        self.let_go(run)
+
+    def test_killed_on_the_way_back(self):
+        run = self.start()
+        self.move(run, self.place)
+        for kill in BACK_CALLS:
+            with self.subTest(call=kill):
+                self.killed(run, "here", RB_TEST_KILL_AT=kill)
+                self.ask_again(run, "here")
+                self.ask_again(run, self.place)
+        for step in (*THERE_STEPS, "decided"):
+            with self.subTest(here=step):
+                self.killed(run, "here", RB_TEST_MOVE_DIES=step)
+                self.ask_again(run, "here")
+                self.ask_again(run, self.place)
+        self.let_go(run)
+
+    def test_the_other_side_is_killed(self):
+        run = self.start()
+        for step in THERE_STEPS:
+            with self.subTest(there=step):
+                self.set_there(RB_TEST_MOVE_DIES=step)
+                done = subprocess.run(["rbrun", "move", run, "--to", self.place], cwd=self.home, env=self.env, capture_output=True,
+                                      text=True, timeout=60, check=False)
+                self.set_there()
+                self.assertNotEqual(self.holders(run), (True, True), done.stderr)
+                self.ask_again(run, self.place)
+                self.ask_again(run, "here")
+        self.move(run, self.place)
+        for step in ("left", "committed", "packed", "settled"):
+            with self.subTest(leaves_there=step):
+                self.set_there(RB_TEST_MOVE_DIES=step)
+                self.say("rbrun", "move", run, "--to", "here", expect=0 if step == "settled" else 1)
+                self.set_there()
+                self.ask_again(run, "here")
+                self.ask_again(run, self.place)
+        self.let_go(run)
+
+    def test_a_connection_that_breaks(self):
+        run = self.start()
+        for verb in ("archive", "arrive"):
+            with self.subTest(verb=verb):
+                done = subprocess.run(["rbrun", "move", run, "--to", self.place], cwd=self.home, capture_output=True, text=True,
+                                      env=dict(self.env, RB_TEST_KILL_AT="cut " + verb), timeout=60, check=False)
+                self.assertIn("asking %s whether" % self.place, done.stderr)
+                self.assertEqual(sum(self.holders(run)), 1)
+                self.ask_again(run, self.place)
+                self.ask_again(run, "here")
+        self.let_go(run)
+
+    # --- taken back, unknown, refused
+
+    def test_it_is_taken_back_before_it_arrives(self):
+        run = self.start()
+        self.killed(run, self.place, RB_TEST_MOVE_DIES="packed")
+        for argv in (["status", run], ["resume", run]):
+            said = self.say("rbrun", *argv, expect=2).stderr
+            self.assertIn("RB4450", said)
+            self.assertIn("--to here", said)
+        self.assertEqual(self.listed()[run]["outcome"], "elsewhere, unconfirmed")
+        self.ask_again(run, "here")
+        self.killed(run, self.place, RB_TEST_KILL_AT="after arrive")  # it has arrived: fetched
+        self.ask_again(run, "here")
+        self.let_go(run)
+
+    def test_unknown_is_said_and_nothing_runs(self):
+        run = self.start()
+        self.killed(run, self.place, RB_TEST_MOVE_DIES="packed")
+        os.rename(self.top + "/session", self.top + "/session.away")
+        try:
+            for to in (self.place, "here"):
+                said = self.move(run, to, expect=1)
+                self.assertIn("RB4454", said.stdout)
+                self.assertIn("is not known", said.stdout)
+                self.assertEqual(self.holders(run), (False, False))
+        finally:
+            os.rename(self.top + "/session.away", self.top + "/session")
+        self.ask_again(run, self.place)
+        self.let_go(run)
+
+    def test_a_refusal_leaves_it_where_it_was(self):
+        run = self.start()
+        for without in (("AWS_SECRET_ACCESS_KEY", "AWS_ACCESS_KEY_ID"), ("RB_SSH_PORT",)):
+            with self.subTest(without=without):
+                self.set_there(without=without)
+                said = self.move(run, self.place, expect=2).stdout
+                self.assertIn("RB4455", said)
+                self.assertIn("the run goes on here, process", said)
+                self.assertEqual(self.holders(run), (True, False))
+        self.set_there()
+        self.assertNotIn(run, self.runs())
+        said = self.say("rbrun", "move", run, "--to", self.place, expect=2, PASSWORD_OF_TEST="")
+        self.let_go(run)
+
+    def test_a_stopped_controller_has_not_left(self):
+        run = self.start()
+        with open(os.path.join(self.root(), run, "journal.db.lock"), encoding="utf-8") as f:
+            pid = int(f.readline())
+        os.kill(pid, signal.SIGSTOP)
+        mover = subprocess.Popen(["rbrun", "move", run, "--to", self.place], cwd=self.home, env=self.env, stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE, text=True)
+        self.until(lambda: "asked process" in mover.stderr.readline())
+        time.sleep(2)
+        self.assertIsNone(mover.poll())
+        self.assertEqual(self.holders(run), (True, False))
+        os.kill(pid, signal.SIGCONT)
+        mover.communicate(timeout=60)
+        self.assertEqual(mover.returncode, 0)
+        self.assertEqual(self.holders(run), (False, True))
+        self.assertFalse(os.path.exists("/proc/%d" % pid))
+        self.let_go(run)
+
+    # --- what does not move
+
+    def test_what_stays(self):
+        self.write("job/job.yaml", IN_WORKDIR + SLOW)
+        self.say("rbplan", "-o", "plan.json", "job/job.yaml")
+        run = json.loads(self.say("rbrun", "plan.json", "--detach", "--json").stdout)["run"]
+        said = self.say("rbrun", "move", run, "--to", self.place, expect=2).stderr
+        self.assertIn("RB4451", said)
+        self.assertIn("processes of this machine", said)
+        self.assertTrue(self.is_held_here(run))
+        self.say("rbrun", "stop", run)
+        for to, code, number in (("here", 0, ""), ("aws/us-east-1", 2, "RB4053"), (None, 2, "--to")):
+            self.assertIn(number, self.say("rbrun", "move", run, *(["--to", to] if to else []), expect=code).stderr)
+
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
