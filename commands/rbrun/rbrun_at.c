@@ -115,7 +115,7 @@ static bool find_own(const char *root, const char *text, struct rb_run_location 
         return true;
     const bool known = rb_handover_latest(j, &h, NULL);
     rb_journal_close(j);
-    *out_found = known;
+    *out_found = out->is_own = known;
     snprintf(out->run_id, sizeof out->run_id, "%s", run_id);
     out->is_away = known && h.state == RB_HANDOVER_AWAY;
     out->is_leaving = known && h.state == RB_HANDOVER_LEAVING;

@@ -14,6 +14,7 @@ bool rb_run_divert(const struct rb_args *args, bool *out_done, struct rb_err *er
 // Where the run of an operand is: RUN@PLACE, a run of this machine, or one that was started elsewhere from here.
 struct rb_run_location {
     char run_id[128];
+    bool is_own;     // this machine has its journal
     bool is_away;    // at host
     bool is_leaving; // on its way to host, and not known to be there
     struct rb_host host;

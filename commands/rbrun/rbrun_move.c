@@ -150,9 +150,9 @@ static bool go(const struct rb_args *args, const char *root, const struct rb_run
 {
     struct rb_host host;
     struct rb_move_answer a = {.accepted = true};
-    if (now->is_away && strcmp(now->host.name, to) == 0)
-        return conclude(args, now->run_id, to, NULL, &a, err); // an earlier command has done it
-    if (now->is_away)
+    if (now->is_away && strcmp(now->host.name, to) == 0 && !now->is_own) // it began there
+        return conclude(args, now->run_id, to, NULL, &a, err);
+    if (now->is_away && strcmp(now->host.name, to) != 0)
         return rb_err_set(err, RB_E_RUN_MOVED,
                           "run %s is at %s: bring it here first (`rbrun move %s --to here`), then move it to %s", now->run_id,
                           now->host.name, now->run_id, to);
@@ -166,9 +166,9 @@ static bool go(const struct rb_args *args, const char *root, const struct rb_run
 
 static bool come_back(const struct rb_args *args, const char *root, const struct rb_run_location *now, struct rb_err *err)
 {
-    struct rb_move_answer a = {.accepted = true};
+    struct rb_move_answer a;
     if (!now->is_away && !now->is_leaving)
-        return conclude(args, now->run_id, NULL, NULL, &a, err); // likewise
+        return rb_hand_nowhere(root, now->run_id, &a, err) && conclude(args, now->run_id, NULL, NULL, &a, err);
     if (now->is_leaving && !rb_hand_back(root, now->run_id, &now->host, &a, err))
         return false;
     if (now->is_leaving && !a.accepted) {

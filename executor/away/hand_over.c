@@ -13,31 +13,45 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ANSWER_BYTES = 1 << 20, PLAN_BYTES = 64 << 20, MAX_WORDS = 16 };
+enum { ANSWER_BYTES = 64 << 20, MAX_WORDS = 8 }; // an answer may be a plan
 
 // --- the other side
 
-// What a part of `rbrun move` there says. secrets: of this job, NULL: none are sent.
-static bool ask(const struct rb_host *host, const struct rb_job *secrets, const char *const *words, int n, size_t most_bytes,
-                struct rb_buf *out, struct rb_err *err)
+struct side {
+    const struct rb_host *host;
+    char program[65]; // its digest, which the host has
+};
+
+static bool meet(const struct rb_host *host, struct side *out, struct rb_err *err)
 {
+    *out = (struct side){.host = host};
+    return rb_send_program(host, out->program, err);
+}
+
+// What a part of `rbrun move` there says. secrets: of this job, NULL: none are sent.
+static bool ask(const struct side *side, const struct rb_job *secrets, const char *const *words, int n, struct rb_buf *out,
+                struct rb_err *err)
+{
+    const char *all[MAX_WORDS] = {"move", side->program};
     const int fd = secrets ? rb_send_secrets(secrets) : rb_memory_file("", 0);
-    const struct rb_host_call call = {.input_fd = fd, .out = out, .max_output_bytes = most_bytes};
+    const struct rb_host_call call = {
+        .words = all, .n_words = n + 2, .input_fd = fd, .out = out, .max_output_bytes = ANSWER_BYTES};
     int code = 0;
+    memcpy(all + 2, words, (size_t)n * sizeof *words);
     if (fd < 0)
         return rb_err_set(err, RB_E_HOST_FAILED, "the secrets cannot be sent: %s", strerror(errno));
-    const bool ok = rb_send_command(host, "move", words, n, &call, &code, err) &&
-                    (code == 0 || rb_sent_error(host, out, code, err));
+    const bool ok = rb_host_call(side->host, &call, &code, err) &&
+                    (code == 0 || rb_sent_error(side->host, out, code, err));
     close(fd);
     return ok;
 }
 
-static bool ask_part(const struct rb_host *host, const struct rb_job *secrets, const char *run_id, const char *part,
+static bool ask_part(const struct side *side, const struct rb_job *secrets, const char *run_id, const char *part,
                      const char *id, struct rb_move_answer *out, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf said = RB_BUF_INIT;
-    return ask(host, secrets, (const char *const[]){run_id, "--part", part, "--id", id}, 5, ANSWER_BYTES, &said, err) &&
-           rb_move_answer_read(host->name, &said, out, err);
+    return ask(side, secrets, (const char *const[]){run_id, "--part", part, "--id", id}, 5, &said, err) &&
+           rb_move_answer_read(side->host->name, &said, out, err);
 }
 
 static bool unknown(const char *run_id, const char *to, const char *place, struct rb_err *err)
@@ -51,18 +65,18 @@ static bool unknown(const char *run_id, const char *to, const char *place, struc
 
 // --- from here to there
 
-static bool send(const struct rb_move *m, const struct rb_departure *d, const struct rb_host *to, const struct rb_job *job,
+static bool send(const struct rb_move *m, const struct rb_departure *d, const struct side *to, const struct rb_job *job,
                  struct rb_move_answer *out, struct rb_err *err)
 {
     const char *const words[] = {"archive", m->run_id, d->move.id, d->digest};
-    return rb_send_file(to, words, 4, d->archive, err) && ask_part(to, job, m->run_id, "arrive", d->move.id, out, err);
+    return rb_send_file(to->host, words, 4, d->archive, err) && ask_part(to, job, m->run_id, "arrive", d->move.id, out, err);
 }
 
 // The archive did not arrive, or the answer did not. The verdict is asked for once more; err is why, and stays if there is none.
-static bool ask_verdict(const struct rb_move *m, const struct rb_departure *d, const struct rb_host *to,
+static bool ask_verdict(const struct rb_move *m, const struct rb_departure *d, const struct side *to,
                         struct rb_move_answer *out, struct rb_err *err)
 {
-    rb_warn("%s; asking %s whether run %s has arrived", err->message, to->name, m->run_id);
+    rb_warn("%s; asking %s whether run %s has arrived", err->message, to->host->name, m->run_id);
     if (!ask_part(to, NULL, m->run_id, "verdict", d->move.id, out, NULL))
         return false;
     if (!out->accepted)
@@ -70,15 +84,15 @@ static bool ask_verdict(const struct rb_move *m, const struct rb_departure *d, c
     return true;
 }
 
-static bool hand_over(struct rb_move *m, const struct rb_host *to, const struct rb_job *job, struct rb_move_answer *out,
+static bool hand_over(struct rb_move *m, const struct side *to, const struct rb_job *job, struct rb_move_answer *out,
                       struct rb_err *err)
 {
     struct rb_departure d;
     struct rb_move_answer settled;
-    if (!rb_depart(m, to->name, &d, err))
+    if (!rb_depart(m, to->host->name, &d, err))
         return false;
     if (!send(m, &d, to, job, out, err) && !ask_verdict(m, &d, to, out, err))
-        return unknown(m->run_id, to->name, to->name, err);
+        return unknown(m->run_id, to->host->name, to->host->name, err);
     rb_move_step("answered");
     settled = *out;
     if (!rb_depart_settle(m, d.move.id, &settled, err))
@@ -101,12 +115,25 @@ bool rb_hand_over(const char *root, const char *run_id, const struct rb_host *to
     RB_AUTO(rb_run_files_finish) struct rb_run_files f = {0};
     RB_AUTO(rb_move_close) struct rb_move m = {.lock = -1};
     struct rb_handover h;
-    char digest[65];
+    struct side there;
     if (!open_here(root, run_id, &f, &m, err) || !rb_departure_look(&f, &h, err))
         return false;
-    if (!rb_send_program(to, digest, err))
-        return rb_handover_is_away(&h) && unknown(run_id, to->name, to->name, err); // it is not here; else nothing has happened
-    return hand_over(&m, to, f.plan.job, out, err);
+    if (!meet(to, &there, err))
+        return rb_handover_is_away(&h) && unknown(f.run_id, to->name, to->name, err); // else nothing has happened
+    if (h.state == RB_HANDOVER_AWAY && strcmp(h.place, to->name) == 0)
+        return ask_part(&there, f.plan.job, f.run_id, "arrive", h.id, out, err); // it has; a process may be missing there
+    return hand_over(&m, &there, f.plan.job, out, err);
+}
+
+bool rb_hand_nowhere(const char *root, const char *run_id, struct rb_move_answer *out, struct rb_err *err)
+{
+    RB_AUTO(rb_run_files_finish) struct rb_run_files f = {0};
+    RB_AUTO(rb_move_close) struct rb_move m = {.lock = -1};
+    if (!open_here(root, run_id, &f, &m, err))
+        return false;
+    *out = (struct rb_move_answer){.accepted = true};
+    rb_move_go_on(&m, out);
+    return true;
 }
 
 bool rb_hand_back(const char *root, const char *run_id, const struct rb_host *from, struct rb_move_answer *out,
@@ -115,24 +142,25 @@ bool rb_hand_back(const char *root, const char *run_id, const struct rb_host *fr
     RB_AUTO(rb_run_files_finish) struct rb_run_files f = {0};
     RB_AUTO(rb_move_close) struct rb_move m = {.lock = -1};
     struct rb_handover h;
+    struct side there;
     if (!open_here(root, run_id, &f, &m, err) || !rb_departure_look(&f, &h, err))
         return false;
-    if (!ask_part(from, NULL, f.run_id, "verdict", h.id, out, err))
+    if (!meet(from, &there, err) || !ask_part(&there, NULL, f.run_id, "verdict", h.id, out, err))
         return unknown(f.run_id, from->name, "here", err);
     return rb_depart_settle(&m, h.id, out, err);
 }
 
 // --- from there to here
 
-static bool read_plan(const struct rb_move *m, const struct rb_host *from, struct rb_run_files *f, struct rb_err *err)
+static bool read_plan(const struct rb_move *m, const struct side *from, struct rb_run_files *f, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf plan = RB_BUF_INIT, path = RB_BUF_INIT;
     rb_buf_printf(&path, "%s/plan.json", m->dir);
-    return ask(from, NULL, (const char *const[]){m->run_id, "--part", "plan"}, 3, PLAN_BYTES, &plan, err) &&
+    return ask(from, NULL, (const char *const[]){m->run_id, "--part", "plan"}, 3, &plan, err) &&
            rb_write_file(rb_buf_str(&path), rb_buf_str(&plan), plan.len, err) && rb_run_read_plan(f, rb_buf_str(&path), err);
 }
 
-static bool fetch_archive(const struct rb_move *m, const struct rb_host *from, const char *id, struct rb_err *err)
+static bool fetch_archive(const struct rb_move *m, const struct side *from, const char *id, struct rb_err *err)
 {
     const char *const words[] = {"give", m->run_id, id};
     char path[4480];
@@ -141,37 +169,37 @@ static bool fetch_archive(const struct rb_move *m, const struct rb_host *from, c
     const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return rb_err_set(err, RB_E_FILE_WRITE, "cannot write %s: %s", path, strerror(errno));
-    const bool ok = rb_host_call(from, &(struct rb_host_call){.words = words, .n_words = 3, .input_fd = -1, .compress = true,
+    const bool ok = rb_host_call(from->host, &(struct rb_host_call){.words = words, .n_words = 3, .input_fd = -1, .compress = true,
                                                               .output_fd = fd},
                                  &code, err);
     close(fd);
-    return ok && (code == 0 || rb_err_set(err, RB_E_HOST_FAILED, "%s did not send the run (exit code %d)", from->name, code));
+    return ok && (code == 0 || rb_err_set(err, RB_E_HOST_FAILED, "%s did not send the run (exit code %d)", from->host->name, code));
 }
 
 // "ID DIGEST"
-static bool depart_there(const struct rb_move *m, const struct rb_host *from, char id[static RB_MOVE_ID_BYTES],
+static bool depart_there(const struct rb_move *m, const struct side *from, char id[static RB_MOVE_ID_BYTES],
                          char digest[static 65], struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf said = RB_BUF_INIT;
     char me[160];
     rb_run_owner(me, sizeof me);
-    return ask(from, NULL, (const char *const[]){m->run_id, "--part", "depart", "--to", me}, 5, ANSWER_BYTES, &said, err) &&
-           (sscanf(rb_buf_str(&said), "%32s %64s", id, digest) == 2 || rb_sent_error(from, &said, 0, err));
+    return ask(from, NULL, (const char *const[]){m->run_id, "--part", "depart", "--to", me}, 5, &said, err) &&
+           (sscanf(rb_buf_str(&said), "%32s %64s", id, digest) == 2 || rb_sent_error(from->host, &said, 0, err));
 }
 
-static bool take_archive(struct rb_move *m, const struct rb_host *from, const char *id, const char *digest,
+static bool take_archive(struct rb_move *m, const struct side *from, const char *id, const char *digest,
                          struct rb_move_answer *out, struct rb_err *err)
 {
     char path[4480], here[65];
     rb_move_archive(m, id, path);
     return fetch_archive(m, from, id, err) && rb_move_digest(path, here, err) &&
            (strcmp(here, digest) == 0 ||
-            rb_err_set(err, RB_E_HOST_FAILED, "what %s sent does not have the digest %s", from->name, digest)) &&
+            rb_err_set(err, RB_E_HOST_FAILED, "what %s sent does not have the digest %s", from->host->name, digest)) &&
            rb_arrive(m, id, NULL, out, err);
 }
 
 // The run is here or not, whatever the other side answers now: a repetition of the command tells it once more.
-static bool tell(const struct rb_move *m, const struct rb_host *from, const struct rb_job *job, const char *id,
+static bool tell(const struct rb_move *m, const struct side *from, const struct rb_job *job, const char *id,
                  struct rb_move_answer *out, struct rb_err *err)
 {
     struct rb_move_answer there;
@@ -189,7 +217,7 @@ static bool tell(const struct rb_move *m, const struct rb_host *from, const stru
         *err = why;
         return unknown(m->run_id, "this host", "here", err);
     }
-    rb_warn("%s does not know yet that run %s is here: %s", from->name, m->run_id, why.message);
+    rb_warn("%s does not know yet that run %s is here: %s", from->host->name, m->run_id, why.message);
     return true;
 }
 
@@ -198,11 +226,12 @@ bool rb_hand_fetch(const char *root, const char *run_id, const struct rb_host *f
 {
     RB_AUTO(rb_run_files_finish) struct rb_run_files f = {0};
     RB_AUTO(rb_move_close) struct rb_move m = {.lock = -1};
+    struct side there;
     char id[RB_MOVE_ID_BYTES], digest[65];
-    if (!rb_send_program(from, digest, err) || !rb_move_open(root, run_id, &m, err) || !read_plan(&m, from, &f, err) ||
-        !rb_run_check_host(&f.plan, err) || !depart_there(&m, from, id, digest, err))
+    if (!meet(from, &there, err) || !rb_move_open(root, run_id, &m, err) || !read_plan(&m, &there, &f, err) ||
+        !rb_run_check_host(&f.plan, err) || !depart_there(&m, &there, id, digest, err))
         return false;
-    if (!take_archive(&m, from, id, digest, out, err))
+    if (!take_archive(&m, &there, id, digest, out, err))
         return unknown(run_id, "this host", "here", err);
-    return tell(&m, from, f.plan.job, id, out, err);
+    return tell(&m, &there, f.plan.job, id, out, err);
 }

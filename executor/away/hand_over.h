@@ -10,6 +10,8 @@
 // A refusal is no error: the run goes on here.
 bool rb_hand_over(const char *root, const char *run_id, const struct rb_host *to, struct rb_move_answer *out,
                   struct rb_err *err);
+// The run is on this host: a process goes on with it, unless it is over.
+bool rb_hand_nowhere(const char *root, const char *run_id, struct rb_move_answer *out, struct rb_err *err);
 // Takes a run back that is on its way to the other host. *out accepted: it has arrived there before.
 bool rb_hand_back(const char *root, const char *run_id, const struct rb_host *from, struct rb_move_answer *out,
                   struct rb_err *err);
