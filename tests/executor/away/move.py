@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """rbrun move: the controller of a run goes to another host and back while its nodes train on. Both sides are killed at every
-step; the cloud is rbmock, its nodes are real sshd. Usage: move.py --bin BUILD_DIR [TEST]..."""
+step; the cloud is rbmock, its nodes are real sshd. Usage: move.py --bin BUILD_DIR [--all] [TEST]...
+--all: every step instead of some."""
 import argparse
 import json
 import os
+import random
 import shlex
 import signal
 import subprocess
@@ -23,13 +25,17 @@ from host_case import HostCase  # noqa: E402
 TRAIN = kill9.TRAIN.replace("    sleep ", "    while [ $epoch -gt 1 ] && [ -e \"$HOLD\" ]; do sleep 0.1; done\n    sleep ")
 JOB = kill9.JOB.replace("min_resource: 1", "min_resource: 2").replace("timeout: 20s", "timeout: 5m") + \
     "secrets: [PASSWORD_OF_TEST]\nenvs: {HOLD: %s}\nnotify: [{command: 'cat >>%s/notices'}]\n"
-HERE_STEPS = ("left", "committed", "packed", "answered", "settled")
-THERE_STEPS = ("accepting", "accepted")
-CALLS = ("before archive", "after archive", "before arrive", "during arrive", "after arrive")
-BACK_CALLS = ("after plan", "during depart", "after depart", "before give", "after give", "before accepted", "after accepted")
+GOING = [("here", step) for step in ("left", "committed", "packed", "before archive", "after archive", "before arrive",
+                                     "during arrive", "after arrive", "answered", "settled")] + \
+        [("there", step) for step in ("accepting", "accepted")]
+COMING = [("here", step) for step in ("after plan", "during depart", "after depart", "before give", "after give", "accepting",
+                                      "accepted", "decided", "before accepted", "after accepted")] + \
+         [("there", step) for step in ("left", "committed", "packed", "settled")]
 
 
 class Move(HostCase):
+    every_step = False
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -156,57 +162,33 @@ class Move(HostCase):
         self.move(run, to)
         self.assertEqual(self.holders(run), (to == "here", to != "here"))
 
-    def test_killed_on_the_way_there(self):
+    def killed_once(self, run, to, kill):
+        """kill: which process ("here" this command, "there" the other side's), and where."""
+        side, where = kill
+        if side == "here":
+            call = " " in where
+            self.killed(run, to, **{"RB_TEST_KILL_AT" if call else "RB_TEST_MOVE_DIES": where})
+            return
+        self.set_there(RB_TEST_MOVE_DIES=where)
+        subprocess.run(["rbrun", "move", run, "--to", to], cwd=self.home, env=self.env, capture_output=True, timeout=60, check=False)
+        self.set_there()
+        self.assertNotEqual(self.holders(run), (True, True))
+
+    def test_killed_at_every_step(self):
+        seed = int(os.environ.get("RB_TEST_SEED", random.randrange(2**31)))
+        rng = random.Random(seed)
         run = self.start()
-        for step in HERE_STEPS:
-            with self.subTest(here=step):
-                self.killed(run, self.place, RB_TEST_MOVE_DIES=step)
-                self.ask_again(run, self.place)
-                self.ask_again(run, "here")
-        for kill in CALLS:
-            with self.subTest(call=kill):
-                self.killed(run, self.place, RB_TEST_KILL_AT=kill)
-                self.ask_again(run, self.place)
-                self.ask_again(run, "here")
+        for to, kills in ((self.place, GOING), ("here", COMING)):
+            other = "here" if to == self.place else self.place
+            self.ask_again(run, other)
+            for kill in kills if self.every_step else rng.sample(kills, 3):
+                with self.subTest(to=to, kill=kill, seed=seed):
+                    self.killed_once(run, to, kill)
+                    self.ask_again(run, to)
+                    self.ask_again(run, other)
         self.let_go(run)
 
-    def test_killed_on_the_way_back(self):
-        run = self.start()
-        self.move(run, self.place)
-        for kill in BACK_CALLS:
-            with self.subTest(call=kill):
-                self.killed(run, "here", RB_TEST_KILL_AT=kill)
-                self.ask_again(run, "here")
-                self.ask_again(run, self.place)
-        for step in (*THERE_STEPS, "decided"):
-            with self.subTest(here=step):
-                self.killed(run, "here", RB_TEST_MOVE_DIES=step)
-                self.ask_again(run, "here")
-                self.ask_again(run, self.place)
-        self.let_go(run)
-
-    def test_the_other_side_is_killed(self):
-        run = self.start()
-        for step in THERE_STEPS:
-            with self.subTest(there=step):
-                self.set_there(RB_TEST_MOVE_DIES=step)
-                done = subprocess.run(["rbrun", "move", run, "--to", self.place], cwd=self.home, env=self.env, capture_output=True,
-                                      text=True, timeout=60, check=False)
-                self.set_there()
-                self.assertNotEqual(self.holders(run), (True, True), done.stderr)
-                self.ask_again(run, self.place)
-                self.ask_again(run, "here")
-        self.move(run, self.place)
-        for step in ("left", "committed", "packed", "settled"):
-            with self.subTest(leaves_there=step):
-                self.set_there(RB_TEST_MOVE_DIES=step)
-                self.say("rbrun", "move", run, "--to", "here", expect=0 if step == "settled" else 1)
-                self.set_there()
-                self.ask_again(run, "here")
-                self.ask_again(run, self.place)
-        self.let_go(run)
-
-    def test_a_connection_that_breaks(self):
+    def test_a_connection_that_breaks_or_is_gone(self):
         run = self.start()
         for verb in ("archive", "arrive"):
             with self.subTest(verb=verb):
@@ -214,27 +196,7 @@ class Move(HostCase):
                                       env=dict(self.env, RB_TEST_KILL_AT="cut " + verb), timeout=60, check=False)
                 self.assertIn("asking %s whether" % self.place, done.stderr)
                 self.assertEqual(sum(self.holders(run)), 1)
-                self.ask_again(run, self.place)
                 self.ask_again(run, "here")
-        self.let_go(run)
-
-    # --- taken back, unknown, refused
-
-    def test_it_is_taken_back_before_it_arrives(self):
-        run = self.start()
-        self.killed(run, self.place, RB_TEST_MOVE_DIES="packed")
-        for argv in (["status", run], ["resume", run]):
-            said = self.say("rbrun", *argv, expect=2).stderr
-            self.assertIn("RB4450", said)
-            self.assertIn("--to here", said)
-        self.assertEqual(self.listed()[run]["outcome"], "elsewhere, unconfirmed")
-        self.ask_again(run, "here")
-        self.killed(run, self.place, RB_TEST_KILL_AT="after arrive")  # it has arrived: fetched
-        self.ask_again(run, "here")
-        self.let_go(run)
-
-    def test_unknown_is_said_and_nothing_runs(self):
-        run = self.start()
         self.killed(run, self.place, RB_TEST_MOVE_DIES="packed")
         os.rename(self.top + "/session", self.top + "/session.away")
         try:
@@ -245,8 +207,17 @@ class Move(HostCase):
                 self.assertEqual(self.holders(run), (False, False))
         finally:
             os.rename(self.top + "/session.away", self.top + "/session")
-        self.ask_again(run, self.place)
+        for argv in (["status", run], ["resume", run]):
+            said = self.say("rbrun", *argv, expect=2).stderr
+            self.assertIn("RB4450", said)
+            self.assertIn("--to here", said)
+        self.assertEqual(self.listed()[run]["outcome"], "elsewhere, unconfirmed")
+        self.ask_again(run, "here")  # it had not arrived
+        self.killed(run, self.place, RB_TEST_KILL_AT="after arrive")
+        self.ask_again(run, "here")  # it had
         self.let_go(run)
+
+    # --- refused, stopped
 
     def test_a_refusal_leaves_it_where_it_was(self):
         run = self.start()
@@ -257,27 +228,29 @@ class Move(HostCase):
                 self.assertIn("RB4455", said)
                 self.assertIn("the run goes on here, process", said)
                 self.assertEqual(self.holders(run), (True, False))
-        self.set_there()
         self.assertNotIn(run, self.runs())
-        said = self.say("rbrun", "move", run, "--to", self.place, expect=2, PASSWORD_OF_TEST="")
-        self.let_go(run)
+        self.set_there()
+        without = {name: value for name, value in self.env.items() if name != "PASSWORD_OF_TEST"}
+        said = subprocess.run(["rbrun", "move", run, "--to", self.place], env=without, cwd=self.home, capture_output=True, text=True,
+                              check=False)
+        self.assertIn("PASSWORD_OF_TEST is not set", said.stderr)
+        self.stopped_controller(run)
 
-    def test_a_stopped_controller_has_not_left(self):
-        run = self.start()
+    def stopped_controller(self, run):
+        """It holds the lock, so it has not left, and sends nothing once the run is elsewhere."""
         with open(os.path.join(self.root(), run, "journal.db.lock"), encoding="utf-8") as f:
             pid = int(f.readline())
         os.kill(pid, signal.SIGSTOP)
         mover = subprocess.Popen(["rbrun", "move", run, "--to", self.place], cwd=self.home, env=self.env, stdout=subprocess.PIPE,
                                  stderr=subprocess.PIPE, text=True)
         self.until(lambda: "asked process" in mover.stderr.readline())
-        time.sleep(2)
+        time.sleep(1)
         self.assertIsNone(mover.poll())
         self.assertEqual(self.holders(run), (True, False))
         os.kill(pid, signal.SIGCONT)
         mover.communicate(timeout=60)
         self.assertEqual(mover.returncode, 0)
         self.assertEqual(self.holders(run), (False, True))
-        self.assertFalse(os.path.exists("/proc/%d" % pid))
         self.let_go(run)
 
     # --- what does not move
@@ -298,6 +271,7 @@ class Move(HostCase):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
+    parser.add_argument("--all", action="store_true")
     options, rest = parser.parse_known_args()
-    Move.bin_dir = options.bin
+    Move.bin_dir, Move.every_step = options.bin, options.all
     unittest.main(argv=[sys.argv[0], *rest])
