@@ -139,6 +139,7 @@ class At(HostCase):
                    "aws/us-east-1,g4dn.xlarge,CPU,1,16,4,16,on_demand,0.50,test,2026-07-20T00:00:00Z\n")
         self.write("job/job.yaml", JOB.replace("[local]", "[aws/us-east-1]"))
         self.say("rbplan", "-o", "plan.json", "job/job.yaml", "--prices", "prices.csv", "--profile-file", "profile.yaml")
+        self.assertIn("RB4053", self.say("rbrun", "plan.json", "--at", "k8s/lab", expect=2).stderr)  # before it asks for money
         done = self.say("rbrun", "plan.json", "--at", self.place, "--yes", expect=5)
         self.assertIn("on %s: aws/us-east-1" % self.place, done.stderr)
         self.assertIn("credentials of its own", done.stderr)

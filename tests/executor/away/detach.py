@@ -167,6 +167,10 @@ class Detach(unittest.TestCase):
         self.say("rbrun", "stop", run)
         follower.communicate(timeout=30)
         self.assertEqual(follower.returncode, 130)
+        without = {name: value for name, value in self.env.items() if name != "PASSWORD_OF_TEST"}
+        done = subprocess.run(["rbrun", "resume", run], env=without, cwd=self.top, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("PASSWORD_OF_TEST is not set", done.stderr)
         said = json.loads(self.say("rbrun", "resume", run, "--detach", "--deadline", "+1h", "--json").stdout)
         self.assertEqual(said["run"], run)
         self.assertEqual(self.holder(run), said["process"])
