@@ -3,14 +3,15 @@
 step; the cloud is rbmock, its nodes are real sshd. Usage: move.py --bin BUILD_DIR [--all] [TEST]...
 --all: every step instead of some."""
 import argparse
+import glob
 import json
 import os
 import random
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
-import time
 import unittest
 
 here = os.path.dirname(os.path.abspath(__file__))
@@ -138,7 +139,12 @@ class Move(HostCase):
 
     def test_there_and_back(self):
         run = self.start()
+        follower = subprocess.Popen(["rbrun", "attach", run], env=self.env, cwd=self.home, stdout=subprocess.DEVNULL,
+                                    stderr=subprocess.PIPE, text=True)
+        follower.stderr.readline()
         said = json.loads(self.move(run, self.place).stdout)
+        self.assertIn("RB4452", follower.communicate(timeout=30)[1])
+        self.assertEqual(follower.returncode, 1)
         self.assertEqual((said["format"], said["run"], said["place"], said["moved"]), ("rb-moved/1", run, self.place, True))
         self.assertEqual(self.holders(run), (False, True))
         row = self.listed()[run]
@@ -212,10 +218,21 @@ class Move(HostCase):
             self.assertIn("RB4450", said)
             self.assertIn("--to here", said)
         self.assertEqual(self.listed()[run]["outcome"], "elsewhere, unconfirmed")
+        self.another_archive_is_refused(run)
         self.ask_again(run, "here")  # it had not arrived
         self.killed(run, self.place, RB_TEST_KILL_AT="after arrive")
         self.ask_again(run, "here")  # it had
         self.let_go(run)
+
+    def another_archive_is_refused(self, run):
+        moves = self.there(".local/state/rubberband/runs/moves", run)
+        packed, = glob.glob(os.path.join(self.root(), "moves", run, "*.tar"))
+        os.makedirs(moves, exist_ok=True)
+        shutil.copy(packed, os.path.join(moves, "0" * 32 + ".tar"))
+        done = subprocess.run(["rbrun", "move", run, "--part", "arrive", "--id", "0" * 32, "--json"], stdin=subprocess.DEVNULL,
+                              cwd=self.home, env=dict(self.env, HOME=self.there()), capture_output=True, text=True, check=False)
+        said = json.loads(done.stdout)
+        self.assertEqual((said["moved"], said["error"]["number"]), (False, 4456))  # RB4456
 
     # --- refused, stopped
 
@@ -241,16 +258,11 @@ class Move(HostCase):
         with open(os.path.join(self.root(), run, "journal.db.lock"), encoding="utf-8") as f:
             pid = int(f.readline())
         os.kill(pid, signal.SIGSTOP)
-        mover = subprocess.Popen(["rbrun", "move", run, "--to", self.place], cwd=self.home, env=self.env, stdout=subprocess.PIPE,
-                                 stderr=subprocess.PIPE, text=True)
-        self.until(lambda: "asked process" in mover.stderr.readline())
-        time.sleep(1)
-        self.assertIsNone(mover.poll())
+        self.assertIn("RB4453", self.move(run, self.place, expect=1).stdout)
         self.assertEqual(self.holders(run), (True, False))
         os.kill(pid, signal.SIGCONT)
-        mover.communicate(timeout=60)
-        self.assertEqual(mover.returncode, 0)
-        self.assertEqual(self.holders(run), (False, True))
+        self.until(lambda: not self.is_held_here(run))  # it leaves when it can
+        self.ask_again(run, self.place)
         self.let_go(run)
 
     # --- what does not move
