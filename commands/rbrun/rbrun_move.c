@@ -90,9 +90,10 @@ static bool refused(const struct part *p, struct rb_move *m, struct rb_err *err)
 static const struct {
     const char *name;
     bool (*run)(const struct part *p, struct rb_move *m, struct rb_err *err);
+    bool of_move; // --id
 } parts[] = {
-    {"plan", print_plan}, {"depart", depart},     {"arrive", arrive},
-    {"verdict", verdict}, {"accepted", accepted}, {"refused", refused},
+    {"plan", print_plan, false},  {"depart", depart, false},     {"arrive", arrive, true},
+    {"verdict", verdict, true}, {"accepted", accepted, true}, {"refused", refused, true},
 };
 
 static bool run_part(const char *name, const struct part *p, struct rb_err *err)
@@ -102,7 +103,7 @@ static bool run_part(const char *name, const struct part *p, struct rb_err *err)
         return false;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (strcmp(parts[i].name, name) == 0)
-            return parts[i].run(p, &m, err);
+            return (!parts[i].of_move || rb_move_check_id(p->id, err)) && parts[i].run(p, &m, err);
     return rb_err_set(err, RB_E_OPERANDS, "--part: expected a part as `rbrun move` asks for it, got \"%.40s\"", name);
 }
 

@@ -88,8 +88,9 @@ static void staged_path(const struct rb_move *m, const char *name, struct rb_buf
     rb_buf_printf(out, "%s/arriving/%s%s%s", m->dir, m->run_id, name[0] ? "/" : "", name);
 }
 
-static bool run_tool(const char *const *argv, struct rb_err *err)
+static bool extract(const char *archive, const char *dir, const char *only, struct rb_err *err)
 {
+    const char *const argv[] = {"tar", "-xf", archive, "--no-same-owner", "-C", dir, only, NULL};
     return rb_child_run(argv, &(struct rb_child_options){0}, err);
 }
 
@@ -101,10 +102,9 @@ static bool unpack(const struct rb_move *m, const char *id, struct rb_err *err)
     rb_buf_printf(&top, "%s/arriving", m->dir);
     staged_path(m, "", &dir);
     staged_path(m, "bundle.tar", &bundle);
-    return run_tool((const char *const[]){"rm", "-rf", "--", rb_buf_str(&top), NULL}, err) &&
-           rb_run_dir_make(rb_buf_str(&dir), err) &&
-           run_tool((const char *const[]){"tar", "-xf", archive, "-C", rb_buf_str(&dir), NULL}, err) &&
-           run_tool((const char *const[]){"tar", "-xf", rb_buf_str(&bundle), "-C", rb_buf_str(&dir), "work", NULL}, err);
+    const char *const rm[] = {"rm", "-rf", "--", rb_buf_str(&top), NULL};
+    return rb_child_run(rm, &(struct rb_child_options){0}, err) && rb_run_dir_make(rb_buf_str(&dir), err) &&
+           extract(archive, rb_buf_str(&dir), NULL, err) && extract(rb_buf_str(&bundle), rb_buf_str(&dir), "work", err);
 }
 
 static bool keep(const struct rb_move *m, const char *name, const char *text, struct rb_err *err)
@@ -245,6 +245,7 @@ bool rb_arrive(struct rb_move *m, const char *id, bool (*take_secrets)(const str
         if (!rb_run_files_open(&f, m->root, m->run_id, err) || !take_secrets(f.plan.job, err))
             return false;
     }
+    rb_move_clear(m); // of an archive that came once more
     if (out->accepted)
         rb_move_go_on(m, out);
     return true;

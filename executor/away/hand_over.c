@@ -184,7 +184,8 @@ static bool depart_there(const struct rb_move *m, const struct side *from, char 
     char me[160];
     rb_run_owner(me, sizeof me);
     return ask(from, NULL, (const char *const[]){m->run_id, "--part", "depart", "--to", me}, 5, &said, err) &&
-           (sscanf(rb_buf_str(&said), "%32s %64s", id, digest) == 2 || rb_sent_error(from->host, &said, 0, err));
+           (sscanf(rb_buf_str(&said), "%32s %64s", id, digest) == 2 || rb_sent_error(from->host, &said, 0, err)) &&
+           rb_move_check_id(id, err);
 }
 
 static bool take_archive(struct rb_move *m, const struct side *from, const char *id, const char *digest,

@@ -25,6 +25,12 @@ void rb_move_step(const char *name)
         raise(SIGKILL);
 }
 
+bool rb_move_check_id(const char *id, struct rb_err *err)
+{
+    return (strspn(id, "0123456789abcdef") == RB_MOVE_ID_BYTES - 1 && strlen(id) == RB_MOVE_ID_BYTES - 1) ||
+           rb_err_set(err, RB_E_ARRIVAL, "expected the id of a move, 32 hexadecimal digits, got \"%.40s\"", id);
+}
+
 // --- the folder
 
 bool rb_move_open(const char *root, const char *run_id, struct rb_move *out, struct rb_err *err)

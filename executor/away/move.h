@@ -26,6 +26,8 @@
 #include "executor/away/detach.h"
 
 enum { RB_MOVE_ID_BYTES = 33 };
+// 32 hexadecimal digits? It becomes part of paths, and comes from the other host.
+bool rb_move_check_id(const char *id, struct rb_err *err);
 
 // A run on its way, on this host: the folder ROOT/moves/RUN, locked, so that one process at a time works on a move.
 struct rb_move {

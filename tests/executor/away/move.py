@@ -84,15 +84,21 @@ class Move(HostCase):
         names = os.listdir(self.root()) if os.path.isdir(self.root()) else []
         return [name for name in names if name not in ("moves", "elsewhere")]
 
-    def start(self):
-        """A run whose trials wait. Its id."""
+    def plan(self):
+        """Of a run whose trials wait."""
         self.write("work/job.yaml", JOB % (self.hold, self.home))
         self.write("work/train.sh", TRAIN)
         self.write("work/profile.yaml", kill9.PROFILE)
         plan = self.here.make_plan("work/job.yaml", profile_file="work/profile.yaml", prices=self.cloud.prices)
         kill9.edit(plan, lambda plan: kill9.own(plan["stages"][0], 2, 2))
-        run = json.loads(self.say("rbrun", "plan.json", "--detach", "--yes", "--json").stdout)["run"]
+
+    def trains(self, run):
         self.until(lambda: json.loads(self.say("rbrun", "status", "--json", run).stdout)["best"], 60)
+
+    def start(self):
+        self.plan()
+        run = json.loads(self.say("rbrun", "plan.json", "--detach", "--yes", "--json").stdout)["run"]
+        self.trains(run)
         return run
 
     def is_held_here(self, run):
@@ -160,6 +166,15 @@ class Move(HostCase):
         self.until(lambda: "finished" in self.notices())
         self.assertEqual(self.notices().count("moved"), 2)
         self.assertNotIn("resumed", self.notices())
+
+    def test_a_run_that_began_there_comes_here(self):
+        self.plan()
+        run = json.loads(self.say("rbrun", "plan.json", "--at", self.place, "--json").stdout)["run"]
+        self.trains(run)
+        self.ask_again(run, "here")
+        rows = [row for row in json.loads(self.say("rbrun", "list", "--json").stdout)["runs"] if row["run"] == run]
+        self.assertEqual([row["controller"] for row in rows], ["detached"])
+        self.let_go(run)
 
     # --- killed at every step
 
