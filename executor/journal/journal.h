@@ -9,7 +9,7 @@
 #include "engine/events/event.h"
 
 #define RB_JOURNAL_SCHEMA 1
-#define RB_JOURNAL_AWAY   2 // the same tables; the run goes on elsewhere (executor/journal/handover.h)
+#define RB_JOURNAL_AWAY   (1000 + RB_JOURNAL_SCHEMA) // the same tables; the run goes on elsewhere (executor/journal/handover.h)
 
 // In the name of a checkpoint from the middle of a stage; the resource that the trial had reached follows.
 #define RB_CHECKPOINT_MIDWAY ".at-"
