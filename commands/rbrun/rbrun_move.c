@@ -34,15 +34,29 @@ static bool print_answer(const struct part *p, const struct rb_move_answer *a, s
     return rb_print(&out, err);
 }
 
+static bool read_under_way(const struct part *p, bool *out, struct rb_err *err)
+{
+    RB_AUTO(rb_run_files_finish) struct rb_run_files f = {0};
+    struct rb_journal *j;
+    if (!rb_run_files_open_listed(&f, p->root, p->run_id, &j, err))
+        return false;
+    const bool ok = rb_move_is_under_way(j, &f.plan, out, err);
+    rb_journal_close(j);
+    return ok;
+}
+
+// "1" if the run needs a controller, else "0"; then its plan.
 static bool print_plan(const struct part *p, struct rb_move *m, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT, out = RB_BUF_INIT;
     RB_AUTO(rb_auto_free) char *bytes = NULL;
+    bool under_way = false;
     size_t n;
     (void)m;
     rb_buf_printf(&path, "%s/%s/plan.json", p->root, p->run_id);
-    if (!rb_read_file(rb_buf_str(&path), RB_LIMIT_PLAN_BYTES, &bytes, &n, err))
+    if (!read_under_way(p, &under_way, err) || !rb_read_file(rb_buf_str(&path), RB_LIMIT_PLAN_BYTES, &bytes, &n, err))
         return false;
+    rb_buf_puts(&out, under_way ? "1\n" : "0\n");
     rb_buf_append(&out, bytes, n);
     return rb_print(&out, err);
 }
@@ -112,7 +126,7 @@ static bool run_part(const char *name, const struct part *p, struct rb_err *err)
 static void write_text(const char *run, const char *place, bool here, const struct rb_move_answer *a, struct rb_buf *out)
 {
     const char *at = here ? "" : "@";
-    rb_buf_printf(out, "run %s goes on %s%s", run, here ? "here" : "at ", here ? "" : place);
+    rb_buf_printf(out, "run %s %s %s%s", run, a->process.pid > 0 ? "goes on" : "is", here ? "here" : "at ", here ? "" : place);
     if (a->process.pid > 0)
         rb_buf_printf(out, ": process %d%s%s", a->process.pid, a->process.unit[0] ? ", unit " : "", a->process.unit);
     rb_buf_printf(out,

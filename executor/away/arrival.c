@@ -150,9 +150,12 @@ static bool check(const struct rb_move *m, const char *id, const struct rb_hando
     if (!unpack(m, id, err) || !place_files(m, err) ||
         !rb_run_files_open_listed(&f, rb_buf_str(&top), m->run_id, &j, err))
         return false;
-    const bool ok = check_identity(m, id, j, &f, here, err) && (!take_secrets || take_secrets(f.plan.job, err)) &&
-                    rb_run_check_host(&f.plan, err) && rb_run_preflight_files(&f, &pinned, err) &&
-                    rb_reach_nodes(&f.plan, j, err);
+    bool under_way = false;
+    bool ok = check_identity(m, id, j, &f, here, err) && (!take_secrets || take_secrets(f.plan.job, err)) &&
+              rb_move_is_under_way(j, &f.plan, &under_way, err);
+    if (under_way)
+        ok = ok && rb_run_check_host(&f.plan, err) && rb_run_preflight_files(&f, &pinned, err) &&
+             rb_reach_nodes(&f.plan, j, err);
     rb_journal_close(j);
     return ok;
 }

@@ -4,7 +4,6 @@
 #include "executor/launcher/bundle.h"
 #include "executor/pool/pool_run.h"
 #include "executor/run/infras.h"
-#include "executor/run/replay.h"
 #include "executor/run/stop.h"
 #include "providers/wire/child.h"
 #include "providers/wire/digest.h"
@@ -48,32 +47,12 @@ static bool check_fit(const struct rb_run_files *f, struct rb_err *err)
     return check_nodes(f, err);
 }
 
-static bool check_under_way(const struct rb_run_files *f, struct rb_journal *j, struct rb_err *err)
-{
-    struct rb_replay r;
-    return rb_replay_journal(j, &f->plan, &r, err) &&
-           (r.outcome == RB_JOB_RUNNING ||
-            rb_err_set(err, RB_E_MOVE_UNFIT,
-                       "run %s is over or stopped: there is nothing to carry on; resume it first (`rbrun resume %s`)",
-                       f->run_id, f->run_id));
-}
-
 bool rb_departure_look(const struct rb_run_files *f, struct rb_handover *out, struct rb_err *err)
 {
     struct rb_journal *j;
     if (!rb_journal_open_reader(f->journal, &j, err))
         return false;
     const bool ok = rb_handover_latest(j, out, err);
-    rb_journal_close(j);
-    return ok;
-}
-
-static bool check_reading(const struct rb_run_files *f, struct rb_err *err)
-{
-    struct rb_journal *j;
-    if (!rb_journal_open_reader(f->journal, &j, err))
-        return false;
-    const bool ok = check_under_way(f, j, err);
     rb_journal_close(j);
     return ok;
 }
@@ -106,14 +85,13 @@ static bool commit_leaving(const struct rb_run_files *f, const struct rb_handove
 {
     char bundle[4096], digest[65];
     struct rb_journal *j;
-    if (!check_fit(f, err) || !check_reading(f, err) ||
-        !rb_bundle_make(f->dir, f->workdir, bundle, sizeof bundle, digest, err) || !free_journal(f, err))
+    if (!check_fit(f, err) || !rb_bundle_make(f->dir, f->workdir, bundle, sizeof bundle, digest, err) || !free_journal(f, err))
         return false;
     rb_move_step("left");
     if (!rb_journal_open(f->journal, &j, err))
         return false;
     new_move(before, place, out);
-    const bool ok = check_under_way(f, j, err) && rb_handover_write(j, out, err);
+    const bool ok = rb_handover_write(j, out, err);
     rb_journal_close(j);
     rb_move_step("committed");
     return ok;

@@ -102,11 +102,21 @@ static bool hand_over(struct rb_move *m, const struct side *to, const struct rb_
     return true;
 }
 
-// The run of this host, its secrets in the environment: whichever side goes on with it needs them.
+// Its secrets are in the environment: whichever side goes on with it needs them.
+static bool check_secrets(const struct rb_run_files *f, struct rb_err *err)
+{
+    struct rb_journal *j;
+    bool under_way = false;
+    if (!rb_journal_open_reader(f->journal, &j, err))
+        return false;
+    const bool ok = rb_move_is_under_way(j, &f->plan, &under_way, err);
+    rb_journal_close(j);
+    return ok && (!under_way || rb_run_check_secrets(f->plan.job, err));
+}
+
 static bool open_here(const char *root, const char *run_id, struct rb_run_files *f, struct rb_move *m, struct rb_err *err)
 {
-    return rb_run_files_open(f, root, run_id, err) && rb_run_check_secrets(f->plan.job, err) &&
-           rb_move_open(root, f->run_id, m, err);
+    return rb_run_files_open(f, root, run_id, err) && check_secrets(f, err) && rb_move_open(root, f->run_id, m, err);
 }
 
 bool rb_hand_over(const char *root, const char *run_id, const struct rb_host *to, struct rb_move_answer *out,
@@ -152,12 +162,17 @@ bool rb_hand_back(const char *root, const char *run_id, const struct rb_host *fr
 
 // --- from there to here
 
-static bool read_plan(const struct rb_move *m, const struct side *from, struct rb_run_files *f, struct rb_err *err)
+// A line that says whether the run needs a controller, then its plan. Before it leaves: can this host be that?
+static bool check_here(const struct rb_move *m, const struct side *from, struct rb_run_files *f, struct rb_err *err)
 {
-    RB_AUTO(rb_buf_finish) struct rb_buf plan = RB_BUF_INIT, path = RB_BUF_INIT;
+    RB_AUTO(rb_buf_finish) struct rb_buf said = RB_BUF_INIT, path = RB_BUF_INIT;
     rb_buf_printf(&path, "%s/plan.json", m->dir);
-    return ask(from, NULL, (const char *const[]){m->run_id, "--part", "plan"}, 3, &plan, err) &&
-           rb_write_file(rb_buf_str(&path), rb_buf_str(&plan), plan.len, err) && rb_run_read_plan(f, rb_buf_str(&path), err);
+    if (!ask(from, NULL, (const char *const[]){m->run_id, "--part", "plan"}, 3, &said, err))
+        return false;
+    const bool under_way = said.len > 0 && said.data[0] == '1';
+    rb_buf_consume(&said, said.len < 2 ? said.len : 2);
+    return rb_write_file(rb_buf_str(&path), rb_buf_str(&said), said.len, err) &&
+           rb_run_read_plan(f, rb_buf_str(&path), err) && (!under_way || rb_run_check_host(&f->plan, err));
 }
 
 static bool fetch_archive(const struct rb_move *m, const struct side *from, const char *id, struct rb_err *err)
@@ -229,8 +244,8 @@ bool rb_hand_fetch(const char *root, const char *run_id, const struct rb_host *f
     RB_AUTO(rb_move_close) struct rb_move m = {.lock = -1};
     struct side there;
     char id[RB_MOVE_ID_BYTES], digest[65];
-    if (!meet(from, &there, err) || !rb_move_open(root, run_id, &m, err) || !read_plan(&m, &there, &f, err) ||
-        !rb_run_check_host(&f.plan, err) || !depart_there(&m, &there, id, digest, err))
+    if (!meet(from, &there, err) || !rb_move_open(root, run_id, &m, err) || !check_here(&m, &there, &f, err) ||
+        !depart_there(&m, &there, id, digest, err))
         return false;
     if (!take_archive(&m, &there, id, digest, out, err))
         return unknown(run_id, "this host", "here", err);

@@ -124,17 +124,25 @@ bool rb_move_answer_read(const char *from, const struct rb_buf *text, struct rb_
 
 // --- going on
 
+bool rb_move_is_under_way(struct rb_journal *j, const struct rb_plan *plan, bool *out, struct rb_err *err)
+{
+    struct rb_replay r;
+    if (!rb_replay_journal(j, plan, &r, err))
+        return false;
+    *out = r.outcome == RB_JOB_RUNNING;
+    return true;
+}
+
 // Is there anything to go on with? err: the journal or the plan cannot be read.
-static bool is_under_way(const struct rb_run_files *f, bool *out, struct rb_err *err)
+static bool is_ours(const struct rb_run_files *f, bool *out, struct rb_err *err)
 {
     struct rb_journal *j;
     struct rb_handover h;
-    struct rb_replay r;
     if (!rb_journal_open_reader(f->journal, &j, err))
         return false;
-    const bool ok = rb_handover_latest(j, &h, err) && rb_replay_journal(j, &f->plan, &r, err);
+    const bool ok = rb_handover_latest(j, &h, err) && rb_move_is_under_way(j, &f->plan, out, err);
     rb_journal_close(j);
-    *out = ok && !rb_handover_is_away(&h) && r.outcome == RB_JOB_RUNNING;
+    *out = ok && *out && !rb_handover_is_away(&h);
     return ok;
 }
 
@@ -156,7 +164,7 @@ void rb_move_go_on(const struct rb_move *m, struct rb_move_answer *out)
     RB_AUTO(rb_run_files_finish) struct rb_run_files f = {0};
     bool under_way = false;
     int pid = 0;
-    const bool ok = rb_run_files_open(&f, m->root, m->run_id, &out->why) && is_under_way(&f, &under_way, &out->why) &&
+    const bool ok = rb_run_files_open(&f, m->root, m->run_id, &out->why) && is_ours(&f, &under_way, &out->why) &&
                     rb_run_holder(f.journal, &pid, &out->why);
     if (!ok)
         return;

@@ -53,6 +53,8 @@ void rb_move_answer_write(const struct rb_move_answer *a, const char *run_id, co
 // Of another host's answer.
 bool rb_move_answer_read(const char *from, const struct rb_buf *text, struct rb_move_answer *out, struct rb_err *err);
 
+// Does the run need a controller? Not one that is over or stopped: it moves as it is.
+bool rb_move_is_under_way(struct rb_journal *j, const struct rb_plan *plan, bool *out, struct rb_err *err);
 // The run is here: a process goes on with it, this or another one, unless it is over. What prevents that is in out->why.
 void rb_move_go_on(const struct rb_move *m, struct rb_move_answer *out);
 

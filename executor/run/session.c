@@ -577,7 +577,7 @@ static void leave(void *arg)
     rb_run_show_wipe(s->show);
     const struct rb_engine *engine = rb_controller_engine(s->controller);
     if (s->interrupted || rb_engine_outcome(engine, &(enum rb_stop_reason){0}) != RB_JOB_RUNNING) {
-        rb_warn("this run is ending, and does not move");
+        rb_warn("this run is ending, and moves when it has ended");
         return;
     }
     s->left = true;

@@ -174,7 +174,15 @@ class Move(HostCase):
         self.ask_again(run, "here")
         rows = [row for row in json.loads(self.say("rbrun", "list", "--json").stdout)["runs"] if row["run"] == run]
         self.assertEqual([row["controller"] for row in rows], ["detached"])
-        self.let_go(run)
+        self.ask_again(run, self.place)
+        os.remove(self.hold)
+        self.say("rbrun", "attach", run)
+        del self.env["PASSWORD_OF_TEST"]  # a run that is over needs no secrets to come home
+        self.move(run, "here")
+        self.assertEqual(self.holders(run), (False, False))
+        report = json.loads(self.say("rbrun", "report", "--json", run).stdout)
+        self.assertEqual(report["outcome"], "complete")
+        kill9.Crash.check_cloud(self, report)
 
     # --- killed at every step
 
