@@ -104,21 +104,24 @@ static bool refused(const struct part *p, struct rb_move *m, struct rb_err *err)
 static const struct {
     const char *name;
     bool (*run)(const struct part *p, struct rb_move *m, struct rb_err *err);
+    enum rb_move_side side;
     bool of_move; // --id
 } parts[] = {
-    {"plan", print_plan, false},  {"depart", depart, false},     {"arrive", arrive, true},
-    {"verdict", verdict, true}, {"accepted", accepted, true}, {"refused", refused, true},
+    {"plan", print_plan, RB_MOVE_LEAVES, false}, {"depart", depart, RB_MOVE_LEAVES, false},
+    {"arrive", arrive, RB_MOVE_ARRIVES, true},   {"verdict", verdict, RB_MOVE_ARRIVES, true},
+    {"accepted", accepted, RB_MOVE_LEAVES, true}, {"refused", refused, RB_MOVE_LEAVES, true},
 };
 
 static bool run_part(const char *name, const struct part *p, struct rb_err *err)
 {
     RB_AUTO(rb_move_close) struct rb_move m = {.lock = -1};
-    if (!rb_run_dir_check_id(p->run_id, err) || !rb_move_open(p->root, p->run_id, &m, err))
-        return false;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (strcmp(parts[i].name, name) == 0)
-            return (!parts[i].of_move || rb_move_check_id(p->id, err)) && parts[i].run(p, &m, err);
-    return rb_err_set(err, RB_E_OPERANDS, "--part: expected a part as `rbrun move` asks for it, got \"%.40s\"", name);
+    size_t i = 0;
+    while (i < sizeof parts / sizeof *parts && strcmp(parts[i].name, name) != 0)
+        i++;
+    if (i == sizeof parts / sizeof *parts)
+        return rb_err_set(err, RB_E_OPERANDS, "--part: expected a part as `rbrun move` asks for it, got \"%.40s\"", name);
+    return rb_run_dir_check_id(p->run_id, err) && (!parts[i].of_move || rb_move_check_id(p->id, err)) &&
+           rb_move_open(p->root, p->run_id, parts[i].side, &m, err) && parts[i].run(p, &m, err);
 }
 
 // --- what is printed

@@ -58,7 +58,7 @@ static bool refuse(const struct rb_move *m, const char *id, struct rb_move_answe
     return true;
 }
 
-// The run's directory on this host, as it was before this move. *out_epoch 0: there is none.
+// The run's directory on this host, as it was before this move. Epoch -1: there is none.
 static bool look_here(const struct rb_move *m, const char *id, bool *out_accepted, struct rb_handover *out_latest,
                       struct rb_err *err)
 {

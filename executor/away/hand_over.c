@@ -116,7 +116,8 @@ static bool check_secrets(const struct rb_run_files *f, struct rb_err *err)
 
 static bool open_here(const char *root, const char *run_id, struct rb_run_files *f, struct rb_move *m, struct rb_err *err)
 {
-    return rb_run_files_open(f, root, run_id, err) && check_secrets(f, err) && rb_move_open(root, f->run_id, m, err);
+    return rb_run_files_open(f, root, run_id, err) && check_secrets(f, err) &&
+           rb_move_open(root, f->run_id, RB_MOVE_LEAVES, m, err);
 }
 
 bool rb_hand_over(const char *root, const char *run_id, const struct rb_host *to, struct rb_move_answer *out,
@@ -244,7 +245,8 @@ bool rb_hand_fetch(const char *root, const char *run_id, const struct rb_host *f
     RB_AUTO(rb_move_close) struct rb_move m = {.lock = -1};
     struct side there;
     char id[RB_MOVE_ID_BYTES], digest[65];
-    if (!meet(from, &there, err) || !rb_move_open(root, run_id, &m, err) || !check_here(&m, &there, &f, err) ||
+    if (!meet(from, &there, err) || !rb_move_open(root, run_id, RB_MOVE_ARRIVES, &m, err) ||
+        !check_here(&m, &there, &f, err) ||
         !depart_there(&m, &there, id, digest, err))
         return false;
     if (!take_archive(&m, &there, id, digest, out, err))

@@ -33,7 +33,7 @@ bool rb_move_check_id(const char *id, struct rb_err *err)
 
 // --- the folder
 
-bool rb_move_open(const char *root, const char *run_id, struct rb_move *out, struct rb_err *err)
+bool rb_move_open(const char *root, const char *run_id, enum rb_move_side side, struct rb_move *out, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
     *out = (struct rb_move){.lock = -1};
@@ -44,7 +44,7 @@ bool rb_move_open(const char *root, const char *run_id, struct rb_move *out, str
                           "this path is too long; name a shorter one with --state-dir: %.80s...", root);
     if (!rb_run_dir_make(out->dir, err))
         return false;
-    rb_buf_printf(&path, "%s/lock", out->dir);
+    rb_buf_printf(&path, "%s/%s.lock", out->dir, side == RB_MOVE_LEAVES ? "leaves" : "arrives");
     out->lock = open(rb_buf_str(&path), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     while (out->lock >= 0 && flock(out->lock, LOCK_EX) != 0)
         if (errno != EINTR) {
@@ -64,7 +64,7 @@ void rb_move_close(struct rb_move *m)
 
 void rb_move_clear(const struct rb_move *m)
 {
-    const char *const argv[] = {"find",  m->dir,  "-mindepth", "1", "-maxdepth", "1", "!",  "-name", "lock",
+    const char *const argv[] = {"find",  m->dir,  "-mindepth", "1", "-maxdepth", "1", "!",  "-name", "*.lock",
                                 "!", "-name", "refused-*", "-exec", "rm", "-rf", "--", "{}", "+", NULL};
     rb_child_run(argv, &(struct rb_child_options){.quiet = true}, NULL); // what stays is replaced by the next move
 }

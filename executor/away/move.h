@@ -29,12 +29,15 @@ enum { RB_MOVE_ID_BYTES = 33 };
 // 32 hexadecimal digits? It becomes part of paths, and comes from the other host.
 bool rb_move_check_id(const char *id, struct rb_err *err);
 
-// A run on its way, on this host: the folder ROOT/moves/RUN, locked, so that one process at a time works on a move.
+// A run on its way, on this host: the folder ROOT/moves/RUN, locked, so that one process at a time works on that side of a
+// move. The sides have locks of their own: a host may be named that is this one.
+enum rb_move_side { RB_MOVE_LEAVES, RB_MOVE_ARRIVES };
 struct rb_move {
     char root[4096], run_id[128], dir[4400];
     int lock;
 };
-bool rb_move_open(const char *root, const char *run_id, struct rb_move *out, struct rb_err *err); // waits for the lock
+// Waits for the lock.
+bool rb_move_open(const char *root, const char *run_id, enum rb_move_side side, struct rb_move *out, struct rb_err *err);
 void rb_move_close(struct rb_move *m);
 void rb_move_clear(const struct rb_move *m); // removes what was packed or unpacked; verdicts stay
 // The archive of a move, which is there once it was packed or has come.

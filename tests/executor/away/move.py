@@ -269,6 +269,9 @@ class Move(HostCase):
                 self.assertIn("the run goes on here, process", said)
                 self.assertEqual(self.holders(run), (True, False))
         self.assertNotIn(run, self.runs())
+        self.set_there(HOME=self.home)  # the other host is this one
+        self.assertIn("is here already", self.move(run, self.place, expect=2).stdout)
+        self.assertTrue(self.is_held_here(run))
         self.set_there()
         without = {name: value for name, value in self.env.items() if name != "PASSWORD_OF_TEST"}
         said = subprocess.run(["rbrun", "move", run, "--to", self.place], env=without, cwd=self.home, capture_output=True, text=True,
