@@ -107,8 +107,8 @@ static const struct {
     enum rb_move_side side;
     bool of_move; // --id
 } parts[] = {
-    {"plan", print_plan, RB_MOVE_LEAVES, false}, {"depart", depart, RB_MOVE_LEAVES, false},
-    {"arrive", arrive, RB_MOVE_ARRIVES, true},   {"verdict", verdict, RB_MOVE_ARRIVES, true},
+    {"plan", print_plan, RB_MOVE_LEAVES, false},  {"depart", depart, RB_MOVE_LEAVES, false},
+    {"arrive", arrive, RB_MOVE_ARRIVES, true},    {"verdict", verdict, RB_MOVE_ARRIVES, true},
     {"accepted", accepted, RB_MOVE_LEAVES, true}, {"refused", refused, RB_MOVE_LEAVES, true},
 };
 
@@ -119,17 +119,20 @@ static bool run_part(const char *name, const struct part *p, struct rb_err *err)
     while (i < sizeof parts / sizeof *parts && strcmp(parts[i].name, name) != 0)
         i++;
     if (i == sizeof parts / sizeof *parts)
-        return rb_err_set(err, RB_E_OPERANDS, "--part: expected a part as `rbrun move` asks for it, got \"%.40s\"", name);
+        return rb_err_set(err, RB_E_OPERANDS, "--part: expected a part as `rbrun move` asks for it, got \"%.40s\"",
+                          name);
     return rb_run_dir_check_id(p->run_id, err) && (!parts[i].of_move || rb_move_check_id(p->id, err)) &&
            rb_move_open(p->root, p->run_id, parts[i].side, &m, err) && parts[i].run(p, &m, err);
 }
 
 // --- what is printed
 
-static void write_text(const char *run, const char *place, bool here, const struct rb_move_answer *a, struct rb_buf *out)
+static void write_text(const char *run, const char *place, bool here, const struct rb_move_answer *a,
+                       struct rb_buf *out)
 {
     const char *at = here ? "" : "@";
-    rb_buf_printf(out, "run %s %s %s%s", run, a->process.pid > 0 ? "goes on" : "is", here ? "here" : "at ", here ? "" : place);
+    rb_buf_printf(out, "run %s %s %s%s", run, a->process.pid > 0 ? "goes on" : "is", here ? "here" : "at ",
+                  here ? "" : place);
     if (a->process.pid > 0)
         rb_buf_printf(out, ": process %d%s%s", a->process.pid, a->process.unit[0] ? ", unit " : "", a->process.unit);
     rb_buf_printf(out,
@@ -148,8 +151,9 @@ static bool conclude(const struct rb_args *args, const char *run, const char *pl
     if (!a->accepted) {
         if (a->process.pid > 0)
             snprintf(process, sizeof process, ", process %d", a->process.pid);
-        return rb_err_set(err, RB_E_MOVE_REFUSED, "%s refused run %s: %s; the run goes on %s%s%s", place ? place : "this host",
-                          run, a->why.message, from ? "at " : "here", from ? from : "", process);
+        return rb_err_set(err, RB_E_MOVE_REFUSED, "%s refused run %s: %s; the run goes on %s%s%s",
+                          place ? place : "this host", run, a->why.message, from ? "at " : "here", from ? from : "",
+                          process);
     }
     if (a->why.code != RB_ERR_NONE)
         return rb_err_set(err, rb_err_number(&a->why), "run %s is %s%s, and no process goes on with it: %s", run,
@@ -172,17 +176,19 @@ static bool go(const struct rb_args *args, const char *root, const struct rb_run
         return conclude(args, now->run_id, to, NULL, &a, err);
     if (now->is_away && strcmp(now->host.name, to) != 0)
         return rb_err_set(err, RB_E_RUN_MOVED,
-                          "run %s is at %s: bring it here first (`rbrun move %s --to here`), then move it to %s", now->run_id,
-                          now->host.name, now->run_id, to);
+                          "run %s is at %s: bring it here first (`rbrun move %s --to here`), then move it to %s",
+                          now->run_id, now->host.name, now->run_id, to);
     if (now->is_leaving && strcmp(now->host.name, to) != 0)
-        return rb_err_set(err, RB_E_RUN_MOVED,
-                          "run %s is moving to %s: ask again with `rbrun move %s --to %s`, or take it back with --to here",
-                          now->run_id, now->host.name, now->run_id, now->host.name);
+        return rb_err_set(
+            err, RB_E_RUN_MOVED,
+            "run %s is moving to %s: ask again with `rbrun move %s --to %s`, or take it back with --to here",
+            now->run_id, now->host.name, now->run_id, now->host.name);
     return rb_host_parse(to, &host, err) && rb_hand_over(root, now->run_id, &host, &a, err) &&
            conclude(args, now->run_id, host.name, NULL, &a, err);
 }
 
-static bool come_back(const struct rb_args *args, const char *root, const struct rb_run_location *now, struct rb_err *err)
+static bool come_back(const struct rb_args *args, const char *root, const struct rb_run_location *now,
+                      struct rb_err *err)
 {
     struct rb_move_answer a;
     if (!now->is_away && !now->is_leaving)
@@ -206,9 +212,11 @@ static bool move(const struct rb_args *args, struct rb_err *err)
     if (!rb_run_dir_root(rb_run_state_dir(args), root, sizeof root, err))
         return false;
     if (part)
-        return run_part(part,
-                        &(struct part){.root = root, .run_id = args->args[0], .id = rb_args_string(args, "id", ""), .to = to ? to : ""},
-                        err);
+        return run_part(
+            part,
+            &(struct part){
+                .root = root, .run_id = args->args[0], .id = rb_args_string(args, "id", ""), .to = to ? to : ""},
+            err);
     if (!to)
         return rb_err_set(err, RB_E_OPERANDS, "--to: expected where the run goes: --to ssh:HOST, or --to here");
     return rb_run_locate(root, args->args[0], &now, err) &&
@@ -218,8 +226,9 @@ static bool move(const struct rb_args *args, struct rb_err *err)
 const struct rb_command rb_run_move = {
     .name = "rbrun move",
     .usage = "[options] RUN --to ssh:HOST|here",
-    .summary = "Moves the controller of a run to another host, or back, while its nodes train on. Killed or cut off anywhere: "
-               "repeat it.",
+    .summary =
+        "Moves the controller of a run to another host, or back, while its nodes train on. Killed or cut off anywhere: "
+        "repeat it.",
     .examples = "  rbrun move digits-2026 --to ssh:me@build-box\n"
                 "  rbrun move digits-2026 --to here\n",
     .options = move_options,

@@ -179,8 +179,7 @@ static bool put_in_place(const struct rb_move *m, bool was_here, struct rb_err *
     RB_AUTO(rb_buf_finish) struct rb_buf from = RB_BUF_INIT, to = RB_BUF_INIT;
     staged_path(m, "", &from);
     rb_buf_printf(&to, "%s/%s", m->root, m->run_id);
-    return renameat2(AT_FDCWD, rb_buf_str(&from), AT_FDCWD, rb_buf_str(&to),
-                     was_here ? RENAME_EXCHANGE : 0) == 0 ||
+    return renameat2(AT_FDCWD, rb_buf_str(&from), AT_FDCWD, rb_buf_str(&to), was_here ? RENAME_EXCHANGE : 0) == 0 ||
            rb_err_set(err, RB_E_DIRECTORY, "%s cannot become %s: %s; put the runs on a local file system (--state-dir)",
                       rb_buf_str(&from), rb_buf_str(&to), strerror(errno));
 }

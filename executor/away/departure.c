@@ -28,10 +28,11 @@ static bool check_nodes(const struct rb_run_files *f, struct rb_err *err)
     const int n = rb_run_infras(&f->plan, infras, RB_RUN_INFRAS);
     for (int i = 0; i < n; i++)
         if (strcmp(infras[i], "local") == 0)
-            return rb_err_set(err, RB_E_MOVE_UNFIT,
-                              "run %s has nodes that are processes of this machine (local), which no other host reaches: it "
-                              "stays here",
-                              f->run_id);
+            return rb_err_set(
+                err, RB_E_MOVE_UNFIT,
+                "run %s has nodes that are processes of this machine (local), which no other host reaches: it "
+                "stays here",
+                f->run_id);
     return true;
 }
 
@@ -41,9 +42,10 @@ static bool check_fit(const struct rb_run_files *f, struct rb_err *err)
         return rb_err_set(err, RB_E_MOVE_UNFIT, "run %s is of a pool, whose jobs share one process: it stays here",
                           f->run_id);
     if (is_there(f, "approval.json"))
-        return rb_err_set(err, RB_E_MOVE_UNFIT,
-                          "run %s was approved for this machine: it stays here; to run it elsewhere, approve a plan there",
-                          f->run_id);
+        return rb_err_set(
+            err, RB_E_MOVE_UNFIT,
+            "run %s was approved for this machine: it stays here; to run it elsewhere, approve a plan there",
+            f->run_id);
     return check_nodes(f, err);
 }
 
@@ -85,7 +87,8 @@ static bool commit_leaving(const struct rb_run_files *f, const struct rb_handove
 {
     char bundle[4096], digest[65];
     struct rb_journal *j;
-    if (!check_fit(f, err) || !rb_bundle_make(f->dir, f->workdir, bundle, sizeof bundle, digest, err) || !free_journal(f, err))
+    if (!check_fit(f, err) || !rb_bundle_make(f->dir, f->workdir, bundle, sizeof bundle, digest, err) ||
+        !free_journal(f, err))
         return false;
     rb_move_step("left");
     if (!rb_journal_open(f->journal, &j, err))
@@ -114,10 +117,24 @@ static bool copy_journal(const struct rb_move *m, const struct rb_run_files *f, 
 // Files that belong to this host or to the process that was here stay: the journal's own, the lock, the log, how it ended.
 static bool pack(const struct rb_move *m, const struct rb_run_files *f, const char *archive, struct rb_err *err)
 {
-    const char *const argv[] = {"tar", "-cf", archive, "--format=gnu", "--anchored",
-                                "--exclude=./journal.db*", "--exclude=./" RB_DETACHED_LOG, "--exclude=./ended",
-                                "--exclude=./workdir", "--exclude=./work", "--exclude=./ssh",
-                                "-C", f->dir, ".", "-C", m->dir, "journal.db", NULL};
+    const char *const argv[] = {"tar",
+                                "-cf",
+                                archive,
+                                "--format=gnu",
+                                "--anchored",
+                                "--exclude=./journal.db*",
+                                "--exclude=./" RB_DETACHED_LOG,
+                                "--exclude=./ended",
+                                "--exclude=./workdir",
+                                "--exclude=./work",
+                                "--exclude=./ssh",
+                                "-C",
+                                f->dir,
+                                ".",
+                                "-C",
+                                m->dir,
+                                "journal.db",
+                                NULL};
     return rb_child_run(argv, &(struct rb_child_options){0}, err) ||
            rb_err_prefix(err, "run %s could not be packed", f->run_id);
 }
@@ -134,8 +151,8 @@ bool rb_depart(struct rb_move *m, const char *place, struct rb_departure *out, s
         return false;
     *out = (struct rb_departure){.move = h};
     rb_move_archive(m, h.id, out->archive);
-    const bool ok = copy_journal(m, &f, err) && pack(m, &f, out->archive, err) &&
-                    rb_move_digest(out->archive, out->digest, err);
+    const bool ok =
+        copy_journal(m, &f, err) && pack(m, &f, out->archive, err) && rb_move_digest(out->archive, out->digest, err);
     rb_move_step("packed");
     return ok;
 }

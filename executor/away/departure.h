@@ -6,7 +6,7 @@
 #include "executor/journal/handover.h"
 
 struct rb_departure {
-    struct rb_handover move; // LEAVING
+    struct rb_handover move;        // LEAVING
     char archive[4480], digest[65]; // of the archive's bytes
 };
 

@@ -29,8 +29,8 @@ static bool meet(const struct rb_host *host, struct side *out, struct rb_err *er
 }
 
 // What a part of `rbrun move` there says. secrets: of this job, NULL: none are sent.
-static bool ask(const struct side *side, const struct rb_job *secrets, const char *const *words, int n, struct rb_buf *out,
-                struct rb_err *err)
+static bool ask(const struct side *side, const struct rb_job *secrets, const char *const *words, int n,
+                struct rb_buf *out, struct rb_err *err)
 {
     const char *all[MAX_WORDS] = {"move", side->program};
     const int fd = secrets ? rb_send_secrets(secrets) : rb_memory_file("", 0);
@@ -40,8 +40,8 @@ static bool ask(const struct side *side, const struct rb_job *secrets, const cha
     memcpy(all + 2, words, (size_t)n * sizeof *words);
     if (fd < 0)
         return rb_err_set(err, RB_E_HOST_FAILED, "the secrets cannot be sent: %s", strerror(errno));
-    const bool ok = rb_host_call(side->host, &call, &code, err) &&
-                    (code == 0 || rb_sent_error(side->host, out, code, err));
+    const bool ok =
+        rb_host_call(side->host, &call, &code, err) && (code == 0 || rb_sent_error(side->host, out, code, err));
     close(fd);
     return ok;
 }
@@ -56,9 +56,11 @@ static bool ask_part(const struct side *side, const struct rb_job *secrets, cons
 
 static bool unknown(const char *run_id, const char *to, const char *place, struct rb_err *err)
 {
-    rb_err_prefix(err, "whether run %s has arrived at %s is not known, so nothing carries it out here; repeat `rbrun move %s "
-                       "--to %s`, which asks about the same move",
-                  run_id, to, run_id, place);
+    rb_err_prefix(
+        err,
+        "whether run %s has arrived at %s is not known, so nothing carries it out here; repeat `rbrun move %s "
+        "--to %s`, which asks about the same move",
+        run_id, to, run_id, place);
     rb_err_renumber(err, RB_E_MOVE_UNKNOWN);
     return false;
 }
@@ -69,7 +71,8 @@ static bool send(const struct rb_move *m, const struct rb_departure *d, const st
                  struct rb_move_answer *out, struct rb_err *err)
 {
     const char *const words[] = {"archive", m->run_id, d->move.id, d->digest};
-    return rb_send_file(to->host, words, 4, d->archive, err) && ask_part(to, job, m->run_id, "arrive", d->move.id, out, err);
+    return rb_send_file(to->host, words, 4, d->archive, err) &&
+           ask_part(to, job, m->run_id, "arrive", d->move.id, out, err);
 }
 
 // The archive did not arrive, or the answer did not. The verdict is asked for once more; err is why, and stays if there is none.
@@ -114,7 +117,8 @@ static bool check_secrets(const struct rb_run_files *f, struct rb_err *err)
     return ok && (!under_way || rb_run_check_secrets(f->plan.job, err));
 }
 
-static bool open_here(const char *root, const char *run_id, struct rb_run_files *f, struct rb_move *m, struct rb_err *err)
+static bool open_here(const char *root, const char *run_id, struct rb_run_files *f, struct rb_move *m,
+                      struct rb_err *err)
 {
     return rb_run_files_open(f, root, run_id, err) && check_secrets(f, err) &&
            rb_move_open(root, f->run_id, RB_MOVE_LEAVES, m, err);
@@ -132,7 +136,8 @@ bool rb_hand_over(const char *root, const char *run_id, const struct rb_host *to
     if (!meet(to, &there, err))
         return rb_handover_is_away(&h) && unknown(f.run_id, to->name, to->name, err); // else nothing has happened
     if (h.state == RB_HANDOVER_AWAY && strcmp(h.place, to->name) == 0)
-        return ask_part(&there, f.plan.job, f.run_id, "arrive", h.id, out, err); // it has; a process may be missing there
+        return ask_part(&there, f.plan.job, f.run_id, "arrive", h.id, out,
+                        err); // it has; a process may be missing there
     return hand_over(&m, &there, f.plan.job, out, err);
 }
 
@@ -185,11 +190,13 @@ static bool fetch_archive(const struct rb_move *m, const struct side *from, cons
     const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return rb_err_set(err, RB_E_FILE_WRITE, "cannot write %s: %s", path, strerror(errno));
-    const bool ok = rb_host_call(from->host, &(struct rb_host_call){.words = words, .n_words = 3, .input_fd = -1, .compress = true,
-                                                              .output_fd = fd},
-                                 &code, err);
+    const bool ok = rb_host_call(
+        from->host,
+        &(struct rb_host_call){.words = words, .n_words = 3, .input_fd = -1, .compress = true, .output_fd = fd}, &code,
+        err);
     close(fd);
-    return ok && (code == 0 || rb_err_set(err, RB_E_HOST_FAILED, "%s did not send the run (exit code %d)", from->host->name, code));
+    return ok && (code == 0 ||
+                  rb_err_set(err, RB_E_HOST_FAILED, "%s did not send the run (exit code %d)", from->host->name, code));
 }
 
 // "ID DIGEST"
@@ -199,7 +206,8 @@ static bool depart_there(const struct rb_move *m, const struct side *from, char 
     RB_AUTO(rb_buf_finish) struct rb_buf said = RB_BUF_INIT;
     char me[160];
     rb_run_owner(me, sizeof me);
-    return ask(from, NULL, (const char *const[]){m->run_id, "--part", "depart", "--to", me}, 5, &said, err) &&
+    const char *const words[] = {m->run_id, "--part", "depart", "--to", me};
+    return ask(from, NULL, words, 5, &said, err) &&
            (sscanf(rb_buf_str(&said), "%32s %64s", id, digest) == 2 || rb_sent_error(from->host, &said, 0, err)) &&
            rb_move_check_id(id, err);
 }
@@ -215,20 +223,20 @@ static bool take_archive(struct rb_move *m, const struct side *from, const char 
            rb_arrive(m, id, NULL, out, err);
 }
 
-// The run is here or not, whatever the other side answers now: a repetition of the command tells it once more.
-static bool tell(const struct rb_move *m, const struct side *from, const struct rb_job *job, const char *id,
-                 struct rb_move_answer *out, struct rb_err *err)
+// This side has decided; the other one learns of it now, or when the command is repeated.
+static bool report(const struct rb_move *m, const struct side *from, const struct rb_job *job, const char *id,
+                   struct rb_move_answer *out, struct rb_err *err)
 {
     struct rb_move_answer there;
     struct rb_err why;
     rb_move_step("decided");
-    const bool told = ask_part(from, job, m->run_id, out->accepted ? "accepted" : "refused", id, &there, &why);
-    if (told && !out->accepted) {
+    const bool known = ask_part(from, job, m->run_id, out->accepted ? "accepted" : "refused", id, &there, &why);
+    if (known && !out->accepted) {
         const struct rb_err reason = out->why;
         *out = there;
         out->why = reason;
     }
-    if (told)
+    if (known)
         return true;
     if (!out->accepted) {
         *err = why;
@@ -246,10 +254,9 @@ bool rb_hand_fetch(const char *root, const char *run_id, const struct rb_host *f
     struct side there;
     char id[RB_MOVE_ID_BYTES], digest[65];
     if (!meet(from, &there, err) || !rb_move_open(root, run_id, RB_MOVE_ARRIVES, &m, err) ||
-        !check_here(&m, &there, &f, err) ||
-        !depart_there(&m, &there, id, digest, err))
+        !check_here(&m, &there, &f, err) || !depart_there(&m, &there, id, digest, err))
         return false;
     if (!take_archive(&m, &there, id, digest, out, err))
         return unknown(run_id, "this host", "here", err);
-    return tell(&m, &there, f.plan.job, id, out, err);
+    return report(&m, &there, f.plan.job, id, out, err);
 }

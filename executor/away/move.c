@@ -64,8 +64,9 @@ void rb_move_close(struct rb_move *m)
 
 void rb_move_clear(const struct rb_move *m)
 {
-    const char *const argv[] = {"find",  m->dir,  "-mindepth", "1", "-maxdepth", "1", "!",  "-name", "*.lock",
-                                "!", "-name", "refused-*", "-exec", "rm", "-rf", "--", "{}", "+", NULL};
+    const char *const argv[] = {"find",  m->dir,   "-mindepth", "1",     "-maxdepth", "1",     "!",
+                                "-name", "*.lock", "!",         "-name", "refused-*", "-exec", "rm",
+                                "-rf",   "--",     "{}",        "+",     NULL};
     rb_child_run(argv, &(struct rb_child_options){.quiet = true}, NULL); // what stays is replaced by the next move
 }
 
@@ -89,7 +90,8 @@ bool rb_move_digest(const char *path, char out[static 65], struct rb_err *err)
 void rb_move_answer_write(const struct rb_move_answer *a, const char *run_id, const char *place, struct rb_buf *out)
 {
     struct rb_json j = {.out = out};
-    rb_json_put(&j, "{format: 'rb-moved/1' run: %s place: %s|null moved: %i process: %jd|null unit: %s|null log: %s|null",
+    rb_json_put(&j,
+                "{format: 'rb-moved/1' run: %s place: %s|null moved: %i process: %jd|null unit: %s|null log: %s|null",
                 run_id, place, a->accepted, (intmax_t)(a->process.pid > 0 ? a->process.pid : -1),
                 a->process.unit[0] ? a->process.unit : NULL, a->process.pid > 0 ? a->log : NULL);
     rb_json_put(&j, "error:");
@@ -155,8 +157,9 @@ static bool start(const struct rb_run_files *f, struct rb_move_answer *out, stru
     if (code == 0)
         return true;
     out->process.pid = 0;
-    return rb_err_set(err, RB_E_DETACH, "its process ended with exit code %d, and its reason is above; `rbrun resume %s`",
-                      code, f->run_id);
+    return rb_err_set(err, RB_E_DETACH,
+                      "its process ended with exit code %d, and its reason is above; `rbrun resume %s`", code,
+                      f->run_id);
 }
 
 void rb_move_go_on(const struct rb_move *m, struct rb_move_answer *out)

@@ -37,7 +37,8 @@ struct rb_move {
     int lock;
 };
 // Waits for the lock.
-bool rb_move_open(const char *root, const char *run_id, enum rb_move_side side, struct rb_move *out, struct rb_err *err);
+bool rb_move_open(const char *root, const char *run_id, enum rb_move_side side, struct rb_move *out,
+                  struct rb_err *err);
 void rb_move_close(struct rb_move *m);
 void rb_move_clear(const struct rb_move *m); // removes what was packed or unpacked; verdicts stay
 // The archive of a move, which is there once it was packed or has come.
@@ -46,8 +47,8 @@ bool rb_move_digest(const char *path, char out[static 65], struct rb_err *err); 
 
 // What became of a move.
 struct rb_move_answer {
-    bool accepted;             // false: refused, for good
-    struct rb_err why;         // of a refusal; or why no process goes on with the run, code NONE: it does, or it is over
+    bool accepted;     // false: refused, for good
+    struct rb_err why; // of a refusal; or why no process goes on with the run, code NONE: it does, or it is over
     struct rb_detached process; // that goes on with the run; pid 0: none
     char log[4480];
 };

@@ -21,7 +21,8 @@ static bool connects(const struct addrinfo *a)
     int why = 0;
     socklen_t n = sizeof why;
     const bool begun = fd >= 0 && (connect(fd, a->ai_addr, a->ai_addrlen) == 0 || errno == EINPROGRESS);
-    const bool done = begun && poll(&p, 1, CONNECT_MS) == 1 && getsockopt(fd, SOL_SOCKET, SO_ERROR, &why, &n) == 0 && why == 0;
+    const bool done =
+        begun && poll(&p, 1, CONNECT_MS) == 1 && getsockopt(fd, SOL_SOCKET, SO_ERROR, &why, &n) == 0 && why == 0;
     if (fd >= 0)
         close(fd);
     return done;
@@ -47,7 +48,8 @@ static bool is_by_ssh(const char *infra)
     return rb_provider_find(infra, &ops, region, NULL) && !ops->transport;
 }
 
-static bool reach_infra(const char *infra, const struct rb_launch_row *rows, int n, const char *port, struct rb_err *err)
+static bool reach_infra(const char *infra, const struct rb_launch_row *rows, int n, const char *port,
+                        struct rb_err *err)
 {
     const char *tried = NULL;
     int n_tried = 0;
@@ -60,10 +62,11 @@ static bool reach_infra(const char *infra, const struct rb_launch_row *rows, int
         if (takes_connections(tried, port))
             return true;
     }
-    return !tried || rb_err_set(err, RB_E_NODE_LOST,
-                                "none of the run's nodes in %s takes a connection from here (the last tried: %s, port %s): "
-                                "is this host in their network?",
-                                infra, tried, port);
+    return !tried ||
+           rb_err_set(err, RB_E_NODE_LOST,
+                      "none of the run's nodes in %s takes a connection from here (the last tried: %s, port %s): "
+                      "is this host in their network?",
+                      infra, tried, port);
 }
 
 bool rb_reach_nodes(const struct rb_plan *plan, struct rb_journal *journal, struct rb_err *err)

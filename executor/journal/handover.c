@@ -66,9 +66,9 @@ static bool find(struct rb_journal *j, const char *id, struct rb_handover *out, 
         *out = (struct rb_handover){.epoch = 0};
         return true;
     }
-    if (sqlite3_prepare_v2(j->db,
-                           "SELECT epoch, id, place, state FROM handover WHERE ?='' OR id=? ORDER BY epoch DESC LIMIT 1",
-                           -1, &st, NULL) != SQLITE_OK)
+    if (sqlite3_prepare_v2(
+            j->db, "SELECT epoch, id, place, state FROM handover WHERE ?='' OR id=? ORDER BY epoch DESC LIMIT 1", -1,
+            &st, NULL) != SQLITE_OK)
         return rb_journal_sql_error(j, err);
     sqlite3_bind_text(st, 1, id, -1, SQLITE_TRANSIENT);
     sqlite3_bind_text(st, 2, id, -1, SQLITE_TRANSIENT);
@@ -117,15 +117,17 @@ bool rb_handover_refuse(const struct rb_handover *h, const char *run_id, struct 
                           "run %s has moved to %s and goes on there; `rbrun move %s --to here` brings it back", run_id,
                           h->place, run_id);
     if (h->state == RB_HANDOVER_AWAY)
-        return rb_err_set(err, RB_E_RUN_MOVED, "run %s was fetched by %s and goes on there; move it here from there", run_id,
-                          h->place);
+        return rb_err_set(err, RB_E_RUN_MOVED, "run %s was fetched by %s and goes on there; move it here from there",
+                          run_id, h->place);
     if (can_be_asked)
-        return rb_err_set(err, RB_E_RUN_MOVED,
-                          "run %s is moving to %s, and whether it has arrived is not known, so nothing carries it out "
-                          "here: ask again with `rbrun move %s --to %s`, or take it back with `rbrun move %s --to here`",
-                          run_id, h->place, run_id, h->place, run_id);
-    return rb_err_set(err, RB_E_RUN_MOVED,
-                      "run %s is moving to %s, and whether it has arrived is not known, so nothing carries it out here: "
-                      "repeat `rbrun move %s --to here` there",
-                      run_id, h->place, run_id);
+        return rb_err_set(
+            err, RB_E_RUN_MOVED,
+            "run %s is moving to %s, and whether it has arrived is not known, so nothing carries it out "
+            "here: ask again with `rbrun move %s --to %s`, or take it back with `rbrun move %s --to here`",
+            run_id, h->place, run_id, h->place, run_id);
+    return rb_err_set(
+        err, RB_E_RUN_MOVED,
+        "run %s is moving to %s, and whether it has arrived is not known, so nothing carries it out here: "
+        "repeat `rbrun move %s --to here` there",
+        run_id, h->place, run_id);
 }
