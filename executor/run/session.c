@@ -785,8 +785,10 @@ static void finish(struct rb_session *s)
     rb_prediction_destroy(s->standing.prediction);
     if (s->forecaster.scenario)
         rb_scenario_finish(&s->scenario);
-    if (s->uv && !s->host.uv)
+    if (s->uv && !s->host.uv) {
         rb_loop_uv_destroy(s->uv);
+        signal(RB_LEAVE_SIGNAL, SIG_IGN); // what is left to do is short, and the run is not ours much longer
+    }
     rb_ssh_leave_control_dir(s->files->dir);
     if (s->events_fd >= 0)
         close(s->events_fd);
