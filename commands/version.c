@@ -11,7 +11,7 @@ static const char *const formats[] = {
     "rb-approval/1", "rb-best-for/1",   "rb-campaign/1",    "rb-chaos/1",       "rb-check/1",       "rb-compare/1",
     "rb-detached/1", "rb-doctor/1",   "rb-dry-run/1",    "rb-error/1",      "rb-export/1",      "rb-fetch/1",       "rb-fit/1",         "rb-gc/1",
     "rb-import/1",   "rb-infeasible/1", "rb-job-import/1",  "rb-ledger/1",      "rb-live/1",        "rb-log/1",
-    "rb-mock/1",     "rb-notice/1",     "rb-pareto/1",     "rb-plan-page/1",   "rb-plan/1",        "rb-pool-report/1", "rb-pool-run/1",
+    "rb-mock/1",     "rb-moved/1",      "rb-notice/1",     "rb-pareto/1",     "rb-plan-page/1",   "rb-plan/1",        "rb-pool-report/1", "rb-pool-run/1",
     "rb-pool/1",     "rb-prices/1",     "rb-profile/1",     "rb-profiles/1",    "rb-replan/1",    "rb-replay/1",     "rb-report/1",
     "rb-run-page/1", "rb-runs/1",       "rb-search/1",      "rb-sensitivity/1", "rb-sim-compare/1", "rb-sim-trace/1",
     "rb-sim/1",      "rb-sink/1",       "rb-status/1",      "rb-version/1",     "rb-what-if/1",

@@ -31,6 +31,7 @@ const struct rb_subcommand rb_run_subcommands[] = {
     {"gc", "finds instances whose run no process executes, and ends them", &rb_run_gc},
     {"list", "every run, newest first", &rb_run_list},
     {"logs", "output of the trials", &rb_run_logs},
+    {"move", "moves the controller of a run to another host, or back", &rb_run_move},
     {"notify", "sends notices that hooks have not taken", &rb_run_notify},
     {"replan", "changes the limits of a run that is under way", &rb_run_replan},
     {"replay", "checks the journal of a run against a fresh engine", &rb_run_replay},

@@ -28,7 +28,7 @@ extern const struct rb_subcommand rb_run_subcommands[];
 extern const struct rb_command rb_run_main; // rbrun plan.json, --dry-run included
 extern const struct rb_command rb_run_pool; // rbrun --pool pool.yaml [JOB.yaml ...]
 extern const struct rb_command rb_run_attach, rb_run_resume, rb_run_replan, rb_run_stop, rb_run_status, rb_run_list, rb_run_report, rb_run_replay,
-    rb_run_logs, rb_run_fetch, rb_run_export, rb_run_notify, rb_run_gc, rb_run_doctor, rb_run_explain, rb_run_browse, rb_run_compare;
+    rb_run_logs, rb_run_fetch, rb_run_export, rb_run_notify, rb_run_move, rb_run_gc, rb_run_doctor, rb_run_explain, rb_run_browse, rb_run_compare;
 
 bool rb_run_parse_trial(const char *text, int *out, struct rb_err *err); // the trial's number
 

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/text/closest.h"
 #include "executor/away/send.h"
+#include "executor/journal/handover.h"
 #include "executor/journal/run_dir.h"
 #include "executor/launcher/launcher.h"
 
@@ -67,20 +68,18 @@ static void write_text(const struct rb_elsewhere *e, const struct rb_sent *sent,
                   run, place, run, place, run, place, run, place);
 }
 
-bool rb_run_at(struct rb_run_files *f, const struct rb_args *args, struct rb_err *err)
+bool rb_run_at(struct rb_run_files *f, const struct rb_host *host, const struct rb_args *args, struct rb_err *err)
 {
     static const char *const passed_on[] = {"deadline", "budget", "max-cost", "cold", NULL};
     RB_AUTO(words_finish) struct words options = {.n = 0};
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
-    struct rb_host host;
     struct rb_elsewhere record;
     struct rb_sent sent;
     for (int i = 0; i < args->n_given; i++)
         if (rb_is_one_of(args->given[i].option->name, passed_on))
             add_given(&options, args, i);
-    const struct rb_send send = {.host = &host, .files = f, .options = options.items, .n_options = options.n};
-    if (!rb_host_parse(rb_args_string(args, "at", ""), &host, err) ||
-        !rb_run_dir_root(rb_run_state_dir(args), f->root, sizeof f->root, err) ||
+    const struct rb_send send = {.host = host, .files = f, .options = options.items, .n_options = options.n};
+    if (!rb_run_dir_root(rb_run_state_dir(args), f->root, sizeof f->root, err) ||
         !rb_send_run(&send, &record, &sent, err))
         return false;
     (rb_args_flag(args, "json") ? write_json : write_text)(&record, &sent, &out);
@@ -100,22 +99,48 @@ static bool is_of_one_run(const struct rb_command *command)
     return false;
 }
 
-// Where the run of the first operand lives; *out_is false: here.
-static bool find_host(const struct rb_args *args, bool *out_is, char run[static 128], struct rb_host *out,
-                      struct rb_err *err)
+// A run of this machine knows where it is by its journal. *out_found: there is one, with its journal.
+static bool find_own(const char *root, const char *text, struct rb_run_location *out, bool *out_found, struct rb_err *err)
 {
-    char root[4096];
+    RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
+    char run_id[128], dir[4352];
+    struct rb_journal *j;
+    struct rb_handover h;
+    int n_others;
+    *out_found = false;
+    if (!rb_run_dir_find(root, text, run_id, sizeof run_id, dir, sizeof dir, &n_others, NULL))
+        return true; // the command says why
+    rb_buf_printf(&path, "%s/journal.db", dir);
+    if (!rb_journal_open_reader(rb_buf_str(&path), &j, NULL))
+        return true;
+    const bool known = rb_handover_latest(j, &h, NULL);
+    rb_journal_close(j);
+    *out_found = out->is_own = known;
+    snprintf(out->run_id, sizeof out->run_id, "%s", run_id);
+    out->is_away = known && h.state == RB_HANDOVER_AWAY;
+    out->is_leaving = known && h.state == RB_HANDOVER_LEAVING;
+    if (!known || !rb_handover_is_away(&h))
+        return true;
+    return strncmp(h.place, "ssh:", 4) == 0 ? rb_host_parse(h.place, &out->host, err)
+                                            : rb_handover_refuse(&h, run_id, err); // someone has fetched it
+}
+
+bool rb_run_locate(const char *root, const char *text, struct rb_run_location *out, struct rb_err *err)
+{
     struct rb_elsewhere e;
-    if (!rb_host_of_run(args->args[0], out_is, run, out, err))
+    bool found;
+    *out = (struct rb_run_location){.is_away = false};
+    if (!rb_host_of_run(text, &out->is_away, out->run_id, &out->host, err))
         return false;
-    if (*out_is)
+    if (out->is_away)
         return true;
-    if (!rb_run_dir_root(rb_run_state_dir(args), root, sizeof root, NULL) ||
-        !rb_elsewhere_find(root, args->args[0], &e))
+    snprintf(out->run_id, sizeof out->run_id, "%s", text);
+    if (!find_own(root, text, out, &found, err))
+        return false;
+    if (found || !rb_elsewhere_find(root, text, &e))
         return true;
-    *out_is = true;
-    snprintf(run, 128, "%s", args->args[0]);
-    return rb_host_parse(e.place, out, err);
+    out->is_away = true;
+    return rb_host_parse(e.place, &out->host, err);
 }
 
 // Operands first, the run without its place, then the options as they were given; --state-dir is of this machine.
@@ -170,18 +195,29 @@ static bool fetch(const struct rb_args *args, const struct rb_host *host, const 
     return ok;
 }
 
+static bool refuse_leaving(const struct rb_run_location *run, struct rb_err *err)
+{
+    struct rb_handover h = {.state = RB_HANDOVER_LEAVING};
+    snprintf(h.place, sizeof h.place, "%s", run->host.name);
+    return rb_handover_refuse(&h, run->run_id, err);
+}
+
 bool rb_run_divert(const struct rb_args *args, bool *out_done, struct rb_err *err)
 {
-    char run[128];
-    struct rb_host host;
+    char root[4096];
+    struct rb_run_location place;
     *out_done = false;
-    if (args->n_args == 0 || !is_of_one_run(args->command))
+    if (!is_of_one_run(args->command) || (args->n_args == 0 && args->command == &rb_run_fetch) ||
+        !rb_run_dir_root(rb_run_state_dir(args), root, sizeof root, NULL))
         return true;
-    if (!find_host(args, out_done, run, &host, err)) {
+    if (!rb_run_locate(root, args->n_args ? args->args[0] : "", &place, err)) {
         *out_done = true;
         return false;
     }
-    if (!*out_done)
+    *out_done = place.is_away || place.is_leaving;
+    if (place.is_leaving)
+        return refuse_leaving(&place, err);
+    if (!place.is_away)
         return true;
-    return (args->command == &rb_run_fetch ? fetch : pass)(args, &host, run, err);
+    return (args->command == &rb_run_fetch ? fetch : pass)(args, &place.host, place.run_id, err);
 }

@@ -193,16 +193,18 @@ static bool check_alone(const struct rb_args *args, struct rb_err *err)
 static bool run_at(struct rb_run_files *f, const struct rb_args *args, struct rb_err *err)
 {
     struct rb_permit permit;
+    struct rb_host host;
     char job_path[4096];
     int64_t deadline_us, budget_uusd;
-    return check_alone(args, err) && rb_permit_check(f, args->args[0], NULL, &permit, err) &&
+    return check_alone(args, err) && rb_host_parse(rb_args_string(args, "at", ""), &host, err) &&
+           rb_permit_check(f, args->args[0], NULL, &permit, err) &&
            rb_run_places(&f->plan, args->args[0], job_path, f->workdir, err) &&
            rb_run_check_secrets(f->plan.job, err) &&
            rb_run_limits(&f->plan, rb_args_string(args, "deadline", NULL),
                          rb_args_money_uusd(args, "budget", f->plan.budget_uusd), rb_args_money_uusd(args, "max-cost", -1),
                          &deadline_us, &budget_uusd, err) &&
            tell_bound(&f->plan, budget_uusd, err) && confirm(&f->plan, rb_args_flag(args, "yes"), err) &&
-           rb_run_at(f, args, err);
+           rb_run_at(f, &host, args, err);
 }
 
 static bool run_plan(const struct rb_args *args, struct rb_err *err)
@@ -227,7 +229,7 @@ static bool run_plan(const struct rb_args *args, struct rb_err *err)
 const struct rb_command rb_run_main = {
     .name = "rbrun",
     .usage = "[options] plan.json | --pool pool.yaml | resume | attach | status | list | browse | compare | logs | fetch | "
-             "export | notify | stop | gc | "
+             "export | notify | move | stop | gc | "
              "doctor | "
              "replan | replay | report",
     .summary = "Carries a plan out: rents nodes, trains, saves checkpoints, shrinks, reports and cleans up.",
@@ -278,7 +280,7 @@ static bool resume(const struct rb_args *args, struct rb_err *err)
                                    rb_args_string(args, "budget", NULL), -1, err)
                    ? rb_pool_resume(&f, journal, args, detached, err)
                    : (rb_journal_close(journal), false);
-    if (!rb_run_check_open_files(&f.plan, 1, err)) {
+    if (!rb_run_check_secrets(f.plan.job, err) || !rb_run_check_open_files(&f.plan, 1, err)) {
         rb_journal_close(journal);
         return false;
     }

@@ -177,7 +177,10 @@ bool rb_host_call(const struct rb_host *host, const struct rb_host_call *call, i
     const int fds[3] = {call->on_terminal     ? STDIN_FILENO
                         : call->input_fd >= 0 ? call->input_fd
                                               : input[0],
-                        call->out ? output[1] : STDOUT_FILENO, STDERR_FILENO};
+                        call->out         ? output[1]
+                        : call->output_fd ? call->output_fd
+                                          : STDOUT_FILENO,
+                        STDERR_FILENO};
     const int why = start(host, call, fds, &pid);
     if (input[0] >= 0)
         close(input[0]);

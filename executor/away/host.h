@@ -26,7 +26,8 @@ struct rb_host_call {
     int input_fd;     // what the verb reads; -1: an input that ends with this process
     bool on_terminal; // it gets our terminal
     bool compress;
-    struct rb_buf *out; // NULL: our stdout
+    struct rb_buf *out; // NULL: output_fd, 0: our stdout
+    int output_fd;
     size_t max_output_bytes;
 };
 // *out_code: of the verb. stderr is ours. Errors: HOST_UNREACHABLE, HOST_FAILED.

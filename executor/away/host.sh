@@ -58,6 +58,18 @@ start) # DIGEST RUN OPTION...; stdin: the job's secrets. One at a time for each 
     fi
     exec "$program" "$sent/plan.json" --sent "$run" --detach --yes --json "$@"
     ;;
+archive) # RUN ID DIGEST; stdin: the archive of a run that moves here
+    mkdir -p "$state/runs/moves/$2"
+    take "$state/runs/moves/$2/$3.tar" "$4"
+    ;;
+give) # RUN ID: the archive of a run that leaves
+    exec cat "$state/runs/moves/$2/$3.tar"
+    ;;
+move) # DIGEST WORD...: a part of `rbrun move`; stdin: the job's secrets
+    [ -x "$program" ] || exit $missing
+    shift 2
+    exec "$program" move "$@" --json
+    ;;
 run) # DIGEST WORD...: on a terminal
     [ -x "$program" ] || exit $missing
     shift 2

@@ -8,7 +8,7 @@
 #include "base/text/number.h"
 #include "executor/away/program.h"
 #include "executor/launcher/bundle.h"
-#include "profiles/job/job_image.h"
+#include "profiles/job/job_notify.h"
 #include "providers/wire/digest.h"
 
 #include <errno.h>
@@ -105,12 +105,20 @@ static bool look(const struct rb_host *host, const char *digest, bool *out_has, 
     return check_host(host, rb_buf_str(&said), before_s - 1, after_s, out_has, err);
 }
 
-static bool send_program(const struct rb_host *host, const struct rb_buf *program, const char *digest,
+static bool give_program(const struct rb_host *host, const struct rb_buf *program, const char *digest,
                          struct rb_err *err)
 {
     const struct verb v = {{"program", digest}, 2};
     rb_info("sending this program to %s, once (%zu MB)", host->name, program->len / 1000000 + 1);
     return give(host, &v, rb_memory_file(program->data, program->len), "this program", err);
+}
+
+bool rb_send_program(const struct rb_host *host, char out_digest[static 65], struct rb_err *err)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf program = RB_BUF_INIT;
+    bool has = false;
+    return rb_program_pack(&program, out_digest, err) && look(host, out_digest, &has, err) &&
+           (has || give_program(host, &program, out_digest, err));
 }
 
 bool rb_send_command(const struct rb_host *host, const char *verb, const char *const *words, int n_words,
@@ -130,7 +138,7 @@ bool rb_send_command(const struct rb_host *host, const char *verb, const char *c
         return false;
     if (*out_code != RB_HOST_LACKS_PROGRAM)
         return true;
-    return send_program(host, &program, digest, err) && rb_host_call(host, &full, out_code, err);
+    return give_program(host, &program, digest, err) && rb_host_call(host, &full, out_code, err);
 }
 
 // --- the job
@@ -151,6 +159,15 @@ static bool write_plan(const struct rb_run_files *f, const char *path, struct rb
     return rb_write_file(path, rb_buf_str(&text), text.len, err);
 }
 
+bool rb_send_file(const struct rb_host *host, const char *const *words, int n_words, const char *path, struct rb_err *err)
+{
+    struct verb v = {.n = 0};
+    const char *slash = strrchr(path, '/');
+    for (int i = 0; i < n_words && v.n < MAX_WORDS; i++)
+        v.words[v.n++] = words[i];
+    return give(host, &v, open(path, O_RDONLY | O_CLOEXEC), slash ? slash + 1 : path, err);
+}
+
 static bool send_file(const struct rb_host *host, const char *run_id, const char *name, const char *path,
                       struct rb_err *err)
 {
@@ -160,8 +177,7 @@ static bool send_file(const struct rb_host *host, const char *run_id, const char
     if (!rb_read_file(path, (size_t)1 << 30, &bytes, &n, err))
         return false;
     rb_digest_sha256(bytes, n, digest);
-    const struct verb v = {{"file", run_id, name, digest}, 4};
-    return give(host, &v, open(path, O_RDONLY | O_CLOEXEC), name, err);
+    return rb_send_file(host, (const char *const[]){"file", run_id, name, digest}, 4, path, err);
 }
 
 static bool send_job(const struct rb_send *s, const struct rb_elsewhere *e, struct rb_err *err)
@@ -177,13 +193,16 @@ static bool send_job(const struct rb_send *s, const struct rb_elsewhere *e, stru
 
 // --- secrets
 
-static int secrets_file(const struct rb_job *job)
+int rb_send_secrets(const struct rb_job *job)
 {
-    RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
     RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
-    const struct rb_string_list secrets = rb_job_secret_variables(job, &arena);
-    for (int i = 0; i < secrets.n; i++) {
-        rb_buf_printf(&text, "%s=%s", secrets.items[i], getenv(secrets.items[i]));
+    RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
+    const struct rb_string_list names = rb_job_hidden_variables(job, &arena);
+    for (int i = 0; i < names.n; i++) {
+        const char *value = getenv(names.items[i]);
+        if (!value)
+            continue;
+        rb_buf_printf(&text, "%s=%s", names.items[i], value);
         rb_buf_putc(&text, '\0');
     }
     const int fd = rb_memory_file(text.data, text.len);
@@ -192,28 +211,28 @@ static int secrets_file(const struct rb_job *job)
     return fd;
 }
 
-static bool set_secret(const struct rb_job *job, char *entry)
+static bool set_secret(const struct rb_string_list *names, char *entry)
 {
-    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
-    const struct rb_string_list secrets = rb_job_secret_variables(job, &arena);
     char *value = strchr(entry, '=');
-    for (int i = 0; value && i < secrets.n; i++) {
-        const size_t n = strlen(secrets.items[i]);
-        if (n == (size_t)(value - entry) && strncmp(entry, secrets.items[i], n) == 0)
-            return setenv(secrets.items[i], value + 1, 1) == 0;
+    for (int i = 0; value && i < names->n; i++) {
+        const size_t n = strlen(names->items[i]);
+        if (n == (size_t)(value - entry) && strncmp(entry, names->items[i], n) == 0)
+            return setenv(names->items[i], value + 1, 1) == 0;
     }
     return false;
 }
 
 bool rb_sent_take_secrets(const struct rb_job *job, struct rb_err *err)
 {
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     RB_AUTO(rb_auto_free) char *bytes = NULL;
+    const struct rb_string_list names = rb_job_hidden_variables(job, &arena);
     size_t n;
     bool ok = true;
     if (!rb_read_file("-", SECRET_BYTES, &bytes, &n, err))
         return false;
     for (char *at = bytes; ok && at < bytes + n; at += strlen(at) + 1)
-        ok = set_secret(job, at);
+        ok = set_secret(&names, at);
     explicit_bzero(bytes, n);
     return ok ||
            rb_err_set(err, RB_E_OPERANDS, "--sent: expected the job's secrets on stdin, as `rbrun --at` sends them");
@@ -235,6 +254,15 @@ static bool refuse(const struct rb_host *host, const struct rb_node *said, struc
                           : "");
 }
 
+bool rb_sent_error(const struct rb_host *host, const struct rb_buf *said, int code, struct rb_err *err)
+{
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
+    if (!said->len || !rb_doc_parse_json(&doc, host->name, said->data, said->len, NULL) || code == 0)
+        return rb_err_set(err, RB_E_HOST_FAILED, "%s did not do what it was asked for (exit code %d); its reason is above",
+                          host->name, code);
+    return refuse(host, doc.root, err);
+}
+
 static bool read_answer(const struct rb_host *host, const struct rb_buf *said, int code, struct rb_sent *out,
                         struct rb_err *err)
 {
@@ -243,11 +271,8 @@ static bool read_answer(const struct rb_host *host, const struct rb_buf *said, i
     *out = (struct rb_sent){.had_begun = strcmp(rb_buf_str(said), "begun\n") == 0};
     if (code == 0 && out->had_begun)
         return true;
-    if (!said->len || !rb_doc_parse_json(&doc, host->name, said->data, said->len, NULL))
-        return rb_err_set(err, RB_E_HOST_FAILED, "%s did not begin the run (exit code %d); its reason is above",
-                          host->name, code);
-    if (code != 0)
-        return refuse(host, doc.root, err);
+    if (code != 0 || !said->len || !rb_doc_parse_json(&doc, host->name, said->data, said->len, NULL))
+        return rb_sent_error(host, said, code, err);
     if (!rb_node_int(rb_node_member(doc.root, "process"), 1, INT32_MAX, &pid, err))
         return false;
     out->pid = (int)pid;
@@ -264,7 +289,7 @@ static bool start(const struct rb_send *s, const char *digest, struct rb_elsewhe
     int code;
     for (int i = 0; i < s->n_options && v.n < MAX_WORDS; i++)
         v.words[v.n++] = s->options[i];
-    const int secrets = secrets_file(s->files->plan.job);
+    const int secrets = rb_send_secrets(s->files->plan.job);
     if (secrets < 0)
         return rb_err_set(err, RB_E_HOST_FAILED, "the secrets cannot be sent: %s", strerror(errno));
     const bool answered = ask(s->host, &v, secrets, &said, &code, err);
@@ -280,11 +305,8 @@ static bool start(const struct rb_send *s, const char *digest, struct rb_elsewhe
 
 bool rb_send_run(const struct rb_send *s, struct rb_elsewhere *record, struct rb_sent *out, struct rb_err *err)
 {
-    RB_AUTO(rb_buf_finish) struct rb_buf program = RB_BUF_INIT;
     char digest[65];
-    bool has = false;
-    if (!rb_program_pack(&program, digest, err) || !look(s->host, digest, &has, err) ||
-        (!has && !send_program(s->host, &program, digest, err)) ||
+    if (!rb_send_program(s->host, digest, err) ||
         !rb_elsewhere_ask(s->files->root, s->host->name, s->files->plan.job->name, s->files->plan_sha256, record, err))
         return false;
     const bool ok = send_job(s, record, err) && start(s, digest, record, out, err);

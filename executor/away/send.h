@@ -32,7 +32,16 @@ bool rb_send_run(const struct rb_send *send, struct rb_elsewhere *record, struct
 bool rb_send_command(const struct rb_host *host, const char *verb, const char *const *words, int n_words,
                      const struct rb_host_call *call, int *out_code, struct rb_err *err);
 
-// On the host: secrets of the job from stdin, into this process's environment.
+// The host fits, and has this program from now on; out_digest: of the program, the second word of its verbs.
+bool rb_send_program(const struct rb_host *host, char out_digest[static 65], struct rb_err *err);
+// Sends a file whose digest is known; words: of a verb of host.sh. Anything but its exit code 0 is an error.
+bool rb_send_file(const struct rb_host *host, const char *const *words, int n_words, const char *path, struct rb_err *err);
+// A file in memory with the values of the job's secrets and of its hooks', which are set in the environment; -1: no room.
+int rb_send_secrets(const struct rb_job *job);
+// The host's own error, from what it said: its number is kept. Returns false.
+bool rb_sent_error(const struct rb_host *host, const struct rb_buf *said, int code, struct rb_err *err);
+
+// On the host: secrets of the job and of its hooks from stdin, into this process's environment.
 bool rb_sent_take_secrets(const struct rb_job *job, struct rb_err *err);
 
 #endif

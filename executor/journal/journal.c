@@ -2,6 +2,7 @@
 #include "executor/journal/journal_private.h"
 
 #include "base/text/buf.h"
+#include "executor/journal/handover.h"
 #include "executor/journal/journal_sent.h"
 #include "executor/journal/run_lock.h"
 #include "profiles/store/writer.h"
@@ -96,7 +97,7 @@ static bool check_schema(struct rb_journal *j, const char *path, struct rb_err *
     sqlite3_finalize(st);
     if (version < RB_JOURNAL_SCHEMA) // there never was an older one
         return rb_journal_damaged(path, "it is empty, or none of ours", "", err);
-    if (version == RB_JOURNAL_SCHEMA)
+    if (version == RB_JOURNAL_SCHEMA || version == RB_JOURNAL_AWAY)
         return true;
     RB_AUTO(rb_buf_finish) struct rb_buf writer = RB_BUF_INIT;
     rb_writer_name(j->db, &writer);
@@ -205,6 +206,15 @@ static bool open_whole(const char *path, bool to_write, struct rb_journal *j, st
     return opened && check_schema(j, path, err) && rb_sent_launches_check(&sent, j, path, err);
 }
 
+// The name of the run's directory is its id.
+static bool check_here(struct rb_journal *j, const char *path, struct rb_err *err)
+{
+    RB_AUTO(rb_auto_free) char *dir = rb_xstrdup(path);
+    struct rb_handover h;
+    return rb_handover_latest(j, &h, err) &&
+           (!rb_handover_is_away(&h) || rb_handover_refuse(&h, basename(dirname(dir)), err));
+}
+
 static bool open_journal(const char *path, bool to_write, struct rb_journal **out, struct rb_err *err)
 {
     struct rb_journal *j = rb_xcalloc(1, sizeof *j);
@@ -218,6 +228,19 @@ static bool open_journal(const char *path, bool to_write, struct rb_journal **ou
 }
 
 bool rb_journal_open(const char *path, struct rb_journal **out, struct rb_err *err)
+{
+    struct rb_journal *j;
+    if (!open_journal(path, true, &j, err))
+        return false;
+    if (!check_here(j, path, err)) {
+        rb_journal_close(j);
+        return false;
+    }
+    *out = j;
+    return true;
+}
+
+bool rb_journal_open_moving(const char *path, struct rb_journal **out, struct rb_err *err)
 {
     return open_journal(path, true, out, err);
 }
@@ -235,6 +258,15 @@ void rb_journal_close(struct rb_journal *j)
     if (j->lock_fd >= 0)
         close(j->lock_fd);
     free(j);
+}
+
+bool rb_journal_copy(struct rb_journal *j, const char *path, struct rb_err *err)
+{
+    unlink(path); // of a process that was killed here
+    char *into = sqlite3_mprintf("VACUUM INTO %Q", path);
+    const bool ok = exec(j, into, err);
+    sqlite3_free(into);
+    return ok;
 }
 
 bool rb_journal_is_relaxed(const struct rb_journal *j)

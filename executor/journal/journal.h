@@ -9,6 +9,7 @@
 #include "engine/events/event.h"
 
 #define RB_JOURNAL_SCHEMA 1
+#define RB_JOURNAL_AWAY   (1000 + RB_JOURNAL_SCHEMA) // the same tables; the run goes on elsewhere (executor/journal/handover.h)
 
 // In the name of a checkpoint from the middle of a stage; the resource that the trial had reached follows.
 #define RB_CHECKPOINT_MIDWAY ".at-"
@@ -93,9 +94,13 @@ struct rb_note {
 bool rb_journal_create(const char *path, const struct rb_journal_meta *meta, struct rb_journal **out,
                        struct rb_err *err);
 bool rb_journal_open(const char *path, struct rb_journal **out, struct rb_err *err);
+// The same, also if the run goes on elsewhere: for the move itself. rb_journal_open returns RUN_MOVED then.
+bool rb_journal_open_moving(const char *path, struct rb_journal **out, struct rb_err *err);
 bool rb_journal_open_reader(const char *path, struct rb_journal **out,
                             struct rb_err *err); // no lock; writes fail
 void rb_journal_close(struct rb_journal *j);     // NULL is fine
+// A copy of what is committed, one file that is whole without the writer's log. Not between begin and commit.
+bool rb_journal_copy(struct rb_journal *j, const char *path, struct rb_err *err);
 
 bool rb_journal_meta(struct rb_journal *j, struct rb_arena *arena, struct rb_journal_meta *out, struct rb_err *err);
 

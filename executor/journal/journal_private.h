@@ -1,5 +1,5 @@
 // Inside the journal only. journal.c: opening and writing; journal_read.c: reading; journal_sent.c: is it whole?
-// outbox.c: notices that are to be sent
+// outbox.c: notices that are to be sent; handover.c: on which host the run goes on
 #ifndef RB_EXECUTOR_JOURNAL_PRIVATE_H
 #define RB_EXECUTOR_JOURNAL_PRIVATE_H
 

@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "base/errors/log.h"
 #include "executor/campaign/campaign_dir.h"
+#include "executor/journal/handover.h"
 #include "executor/journal/journal.h"
 #include "executor/journal/run_dir.h"
 #include "executor/journal/run_lock.h"
@@ -177,6 +178,18 @@ static bool is_here(const char *folder, const char *run_id)
     return run_id[0] && run_id[0] != '.' && !strchr(run_id, '/') && access(rb_buf_str(&dir), F_OK) == 0;
 }
 
+// One that cannot be read counts as here.
+static bool is_away(const char *journal)
+{
+    struct rb_journal *j;
+    struct rb_handover h = {.epoch = 0};
+    if (!rb_journal_open_reader(journal, &j, NULL))
+        return false;
+    const bool known = rb_handover_latest(j, &h, NULL);
+    rb_journal_close(j);
+    return known && rb_handover_is_away(&h);
+}
+
 enum rb_run_hold rb_run_hold(const char *root, const char *run_id)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
@@ -190,9 +203,9 @@ enum rb_run_hold rb_run_hold(const char *root, const char *run_id)
     rb_buf_printf(&path, "%s/%s/journal.db", root, run_id);
     if (!rb_run_lock_look(rb_buf_str(&path), &lock, NULL))
         return RB_RUN_UNSURE;
-    return lock.state == RB_RUN_LOCK_HELD   ? RB_RUN_AT_WORK
-           : lock.state == RB_RUN_LOCK_FREE ? RB_RUN_IDLE
-                                            : RB_RUN_UNSURE;
+    if (lock.state == RB_RUN_LOCK_HELD)
+        return RB_RUN_AT_WORK;
+    return lock.state == RB_RUN_LOCK_FREE && !is_away(rb_buf_str(&path)) ? RB_RUN_IDLE : RB_RUN_UNSURE;
 }
 
 bool rb_run_is_carried_out(const char *root, const char *run_id)

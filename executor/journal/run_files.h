@@ -39,7 +39,7 @@ enum rb_run_hold {
     RB_RUN_NOT_HERE, // it has no directory here
     RB_RUN_AT_WORK,  // a process holds its lock
     RB_RUN_IDLE,     // no process does
-    RB_RUN_UNSURE,   // none is seen, but one might: see executor/journal/run_lock.h
+    RB_RUN_UNSURE,   // none is seen, but one might: see executor/journal/run_lock.h; or it has moved to another host
 };
 enum rb_run_hold rb_run_hold(const char *root, const char *run_id);
 bool rb_run_is_carried_out(const char *root, const char *run_id); // AT_WORK

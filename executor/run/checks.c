@@ -119,19 +119,28 @@ static bool check_credentials(const char *infra, struct rb_err *err)
            ops->find_credentials(source, err) || rb_err_prefix(err, "%s", infra);
 }
 
+bool rb_run_check_host(const struct rb_plan *plan, struct rb_err *err)
+{
+    char infras[32][64];
+    const int n = rb_run_infras(plan, infras, 32);
+    if (!rb_job_check_supported(plan->job, err) || !rb_run_check_secrets(plan->job, err) ||
+        !rb_run_check_open_files(plan, 1, err))
+        return false;
+    for (int i = 0; i < n; i++)
+        if (!check_credentials(infras[i], err))
+            return false;
+    return true;
+}
+
 bool rb_run_check(const struct rb_plan *plan, const char *plan_path, struct rb_err *err)
 {
     char infras[32][64], job_path[PATH_MAX], workdir[PATH_MAX];
     const int n = rb_run_infras(plan, infras, 32);
     bool here = false;
-    if (!rb_job_check_supported(plan->job, err) || !rb_run_places(plan, plan_path, job_path, workdir, err) ||
-        !rb_run_check_secrets(plan->job, err) || !rb_run_check_open_files(plan, 1, err))
+    if (!rb_run_places(plan, plan_path, job_path, workdir, err) || !rb_run_check_host(plan, err))
         return false;
-    for (int i = 0; i < n; i++) {
-        if (!check_credentials(infras[i], err))
-            return false;
+    for (int i = 0; i < n; i++)
         here = here || rb_infra_is_harmless(infras[i]);
-    }
     warn_of_changed_job(plan, job_path);
     warn_of_old_prices(plan);
     warn_of_reservations(plan);

@@ -1,6 +1,7 @@
 #include "executor/run/run_list.h"
 
 #include "executor/away/whereabouts.h"
+#include "executor/journal/handover.h"
 #include "executor/journal/run_dir.h"
 #include "executor/journal/run_files.h"
 #include "executor/report/shared_report.h"
@@ -9,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 // The files that a row was read from, as they were then. Zeroes: the row must be read again.
 struct rb_run_stamp {
@@ -99,6 +101,20 @@ static void add(struct reader *r, const struct rb_run_row *row, const struct rb_
     l->stamps[l->n++] = *stamp;
 }
 
+// *out_is: the run goes on on another host, or is on its way there.
+static bool read_move(const struct rb_run_files *f, struct rb_journal *journal, struct rb_elsewhere *out, bool *out_is,
+                      struct rb_err *err)
+{
+    struct rb_handover h;
+    if (!rb_handover_latest(journal, &h, err))
+        return false;
+    *out_is = rb_handover_is_away(&h);
+    *out = (struct rb_elsewhere){.lock = -1, .begun = h.state == RB_HANDOVER_AWAY};
+    snprintf(out->run_id, sizeof out->run_id, "%s", f->run_id);
+    snprintf(out->place, sizeof out->place, "%s", h.place);
+    return true;
+}
+
 static struct rb_run_row read_own(struct reader *r, const char *run)
 {
     RB_AUTO(rb_run_files_finish) struct rb_run_files f = {0};
@@ -107,8 +123,13 @@ static struct rb_run_row read_own(struct reader *r, const char *run)
     struct rb_run_row row;
     struct rb_err err;
     struct rb_run_lock lock;
+    struct rb_elsewhere moved;
+    bool is_away = false;
     char where[RB_WHEREABOUTS_BYTES];
-    if (rb_run_files_open_listed(&f, r->root, run, &journal, &err) && rb_run_lock_look(f.journal, &lock, &err) &&
+    if (rb_run_files_open_listed(&f, r->root, run, &journal, &err) && read_move(&f, journal, &moved, &is_away, &err) &&
+        is_away) {
+        row = rb_run_row_elsewhere(&moved, &r->to->arena);
+    } else if (journal && rb_run_lock_look(f.journal, &lock, &err) &&
         rb_report_make(journal, &f.plan, &f.arena, &report, &err)) {
         rb_run_row_of_report(&report, lock.state == RB_RUN_LOCK_HELD, &r->to->arena, &row);
         rb_whereabouts(&lock, run, where);
@@ -135,9 +156,14 @@ static void take_own(void *ctx, const char *run, const char *dir)
     add(r, &row, &stamp);
 }
 
+// One that has come here since has a row of its own.
 static void take_elsewhere(void *ctx, const struct rb_elsewhere *e)
 {
+    RB_AUTO(rb_buf_finish) struct rb_buf own = RB_BUF_INIT;
     struct reader *r = ctx;
+    rb_buf_printf(&own, "%s/%s/journal.db", r->root, e->run_id);
+    if (access(rb_buf_str(&own), F_OK) == 0)
+        return;
     const struct rb_run_row row = rb_run_row_elsewhere(e, &r->to->arena);
     add(r, &row, &(struct rb_run_stamp){0});
 }

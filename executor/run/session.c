@@ -8,6 +8,7 @@
 #include "executor/away/detach.h"
 #include "executor/controller/placement_group.h"
 #include "executor/gc/groups.h"
+#include "executor/journal/handover.h"
 #include "executor/notify/notify.h"
 #include "executor/report/report.h"
 #include "executor/run/drift.h"
@@ -18,6 +19,7 @@
 #include "executor/run/limits_request.h"
 #include "executor/run/spot_choice.h"
 #include "executor/run/standing.h"
+#include "executor/run/stop.h"
 #include "executor/search/earlier.h"
 #include "executor/search/found.h"
 #include "executor/search/search_program.h"
@@ -237,9 +239,31 @@ static void hook_trouble(void *ctx, const char *text)
     rb_controller_note(s->controller, "warning", "%s", text);
 }
 
+// The first process after a move says that instead of "resumed", once.
+static bool take_arrival(const struct rb_session *s, bool *out_arrived, char detail[static 400], struct rb_err *err)
+{
+    struct rb_handover h;
+    char here[160];
+    if (!rb_handover_latest(s->journal, &h, err))
+        return false;
+    *out_arrived = h.epoch > 0 && h.state == RB_HANDOVER_ARRIVED;
+    if (!*out_arrived)
+        return true;
+    rb_run_owner(here, sizeof here);
+    snprintf(detail, 400, "its controller is %s now", here);
+    h.state = RB_HANDOVER_HERE;
+    return rb_handover_write(s->journal, &h, err);
+}
+
 static bool write_notice(void *ctx, enum rb_notice_kind what, const char *detail, struct rb_err *err)
 {
     const struct rb_session *s = ctx;
+    char where[400];
+    bool arrived = false;
+    if (what == RB_NOTICE_RESUMED && !take_arrival(s, &arrived, where, err))
+        return false;
+    what = arrived ? RB_NOTICE_MOVED : what;
+    detail = arrived ? where : detail;
     char outcome[64];
     enum rb_stop_reason reason = RB_STOP_USER;
     const enum rb_job_outcome how = rb_engine_outcome(rb_controller_engine(s->controller), &reason);
@@ -548,6 +572,23 @@ static void interrupt(void *arg)
     rb_loop_uv_stop(s->uv);
 }
 
+// rb_run_leave_process: the run goes on elsewhere. Nothing is ended, and what is on its way is repeated from the journal there.
+static void leave(void *arg)
+{
+    struct rb_session *s = arg;
+    rb_run_show_wipe(s->show);
+    const struct rb_engine *engine = rb_controller_engine(s->controller);
+    if (s->interrupted || rb_engine_outcome(engine, &(enum rb_stop_reason){0}) != RB_JOB_RUNNING) {
+        rb_warn("this run is ending, and moves when it has ended");
+        return;
+    }
+    s->left = true;
+    rb_err_set(&s->failure, RB_E_CONTROLLER_LEFT,
+               "left run %s, as `rbrun move` asked; its nodes go on: follow it with `rbrun attach %s`", s->files->run_id,
+               s->files->run_id);
+    rb_loop_uv_stop(s->uv);
+}
+
 static void finished(void *ctx, enum rb_job_outcome outcome, enum rb_stop_reason reason, const struct rb_err *err)
 {
     struct rb_session *s = ctx;
@@ -708,8 +749,10 @@ static bool start(struct rb_session *s, struct rb_err *err)
         return false;
     if (!s->host.uv && s->options->detached)
         rb_detached_begun(s->files->dir); // nothing can fail any more, and nothing is launched yet
-    if (!s->host.uv)
+    if (!s->host.uv) {
         rb_loop_uv_on_interrupt(s->uv, interrupt, s);
+        rb_loop_uv_on_signal(s->uv, RB_LEAVE_SIGNAL, leave, s);
+    }
     rb_controller_start(s->controller);
     if (!s->host.uv)
         rb_limits_forget(s->files->dir);
@@ -744,8 +787,10 @@ static void finish(struct rb_session *s)
     rb_prediction_destroy(s->standing.prediction);
     if (s->forecaster.scenario)
         rb_scenario_finish(&s->scenario);
-    if (s->uv && !s->host.uv)
+    if (s->uv && !s->host.uv) {
         rb_loop_uv_destroy(s->uv);
+        signal(RB_LEAVE_SIGNAL, SIG_IGN); // what is left to do is short, and the run is not ours much longer
+    }
     rb_ssh_leave_control_dir(s->files->dir);
     if (s->events_fd >= 0)
         close(s->events_fd);
@@ -908,6 +953,10 @@ static bool read_limits(struct rb_session *s, struct rb_err *err)
 static bool conclude(struct rb_session *s, int *out_code, struct rb_err *err)
 {
     rb_run_show_wipe(s->show);
+    if (s->left && s->failure.code) {
+        *err = s->failure;
+        return false;
+    }
     if (s->left || !s->finished) {
         *out_code = RB_CODE_FAILED; // INTERRUPTED would say that everything was cleaned up
         return true;

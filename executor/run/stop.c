@@ -15,6 +15,7 @@ enum {
     STOP_REPORT_POLLS = 200,     // between two lines about what it waits for
     SUSPENDED_REPORT_POLLS = 20, // before the process is reported as suspended
     SUSPENDED_POLLS = 320,       // and how long it is waited for at most
+    LEAVE_POLLS = 1200,          // a process that is ending its run may take this long
     START_POLLS = 20,            // a process that has just taken the lock has written its number by then
 };
 
@@ -101,4 +102,32 @@ bool rb_run_stop_process(const struct rb_run_files *f, int pid, struct rb_err *e
     if (kill(pid, SIGTERM) != 0)
         return rb_err_set(err, RB_E_STOP_FAILED, "process %d cannot be asked to stop: %s", pid, strerror(errno));
     return wait_for(f, pid, switches, err);
+}
+
+static bool has_not_left(const struct rb_run_files *f, int pid, bool stopped, struct rb_err *err)
+{
+    return rb_err_set(err, RB_E_LEAVE_SILENT,
+                      "process %d was asked to leave run %s and %s: %s%d%s, then repeat this command; it leaves as soon as "
+                      "it can, and until then the run is where it was",
+                      pid, f->run_id, stopped ? "is stopped" : "has not yet",
+                      stopped ? "continue it with `kill -CONT " : "wait for process ", pid, stopped ? "`" : "");
+}
+
+bool rb_run_leave_process(const struct rb_run_files *f, int pid, struct rb_err *err)
+{
+    const int64_t switches = rb_process_switches(pid);
+    enum rb_reaction reaction = RB_REACTION_SEEN;
+    int holder = pid;
+    if (kill(pid, RB_LEAVE_SIGNAL) != 0)
+        return rb_err_set(err, RB_E_STOP_FAILED, "process %d cannot be asked to leave: %s", pid, strerror(errno));
+    for (int i = 0, unseen = 0; i < LEAVE_POLLS && unseen < SUSPENDED_POLLS; i++) {
+        usleep(STOP_POLL_US);
+        if (!rb_run_holder(f->journal, &holder, err))
+            return false;
+        if (holder != pid)
+            return true;
+        reaction = rb_process_reaction(pid, switches);
+        unseen = reaction == RB_REACTION_SEEN ? 0 : unseen + 1;
+    }
+    return has_not_left(f, pid, reaction == RB_REACTION_STOPPED, err);
 }

@@ -10,7 +10,7 @@
 #include <string.h>
 
 const char *const rb_notice_names[] = {"started", "finished",  "node_lost", "cut_off",        "reconnected",
-                                       "late",    "budget_80", "resumed",   "instances_left", NULL};
+                                       "late",    "budget_80", "resumed",   "instances_left", "moved", NULL};
 const char *const rb_hook_names[] = {"command", "webhook", "email", NULL};
 static const char *const formats[] = {"rb", "slack", NULL};
 

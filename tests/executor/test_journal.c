@@ -1,4 +1,5 @@
 // The journal: what is written is what is read, one writer at a time, and the deaths the crash tests rely on.
+#include "executor/journal/handover.h"
 #include "executor/journal/journal.h"
 #include "executor/journal/run_lock.h"
 #include "executor/launcher/launch_log.h"
@@ -38,16 +39,21 @@ static int setup(void **state)
     return 0;
 }
 
-static int teardown(void **state)
+static void remove_journal(const char *path)
 {
-    struct place *p = *state;
     static const char *const suffixes[] = {"", "-wal", "-shm", ".lock"};
     for (int i = 0; i < 4; i++) {
         char name[128];
-        snprintf(name, sizeof name, "%s%s", p->path, suffixes[i]);
+        snprintf(name, sizeof name, "%s%s", path, suffixes[i]);
         unlink(name);
     }
+}
+
+static int teardown(void **state)
+{
+    struct place *p = *state;
     char name[128];
+    remove_journal(p->path);
     snprintf(name, sizeof name, "%s/launches", p->dir);
     unlink(name);
     rmdir(p->dir);
@@ -514,6 +520,81 @@ static int count_notes(const struct place *p)
     return n;
 }
 
+static int version_of(const char *path)
+{
+    sqlite3 *db;
+    sqlite3_stmt *st;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &st, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(st), SQLITE_ROW);
+    const int version = sqlite3_column_int(st, 0);
+    sqlite3_finalize(st);
+    sqlite3_close(db);
+    return version;
+}
+
+static void set_move(const struct place *p, struct rb_handover *h, enum rb_handover_state state)
+{
+    struct rb_journal *j;
+    struct rb_err err;
+    h->state = state;
+    assert_true(rb_journal_open_moving(p->path, &j, &err));
+    assert_true(rb_handover_write(j, h, &err));
+    rb_journal_close(j);
+}
+
+static void only_a_run_that_is_here_is_opened(void **state)
+{
+    static const enum rb_handover_state states[] = {RB_HANDOVER_LEAVING, RB_HANDOVER_AWAY, RB_HANDOVER_ARRIVED,
+                                                    RB_HANDOVER_HERE};
+    const struct place *p = *state;
+    struct rb_handover h = {.epoch = 1, .id = "0123456789abcdef0123456789abcdef", .place = "ssh:box"}, read;
+    struct rb_journal *j = create(p);
+    struct rb_err err;
+    bool known = true;
+    assert_true(rb_handover_latest(j, &read, &err));
+    assert_int_equal(read.epoch, 0);
+    assert_true(rb_handover_find(j, h.id, &known, &read.state, &err));
+    assert_false(known);
+    rb_journal_close(j);
+    for (int i = 0; i < 4; i++) {
+        const bool away = i < 2;
+        set_move(p, &h, states[i]);
+        assert_int_equal(version_of(p->path), away ? RB_JOURNAL_AWAY : RB_JOURNAL_SCHEMA); // older programs refuse the former
+        assert_int_equal(rb_journal_open(p->path, &j, &err), !away);
+        if (away) {
+            assert_int_equal(rb_err_number(&err), RB_E_RUN_MOVED);
+            assert_non_null(strstr(err.message, "ssh:box"));
+            assert_true(rb_journal_open_reader(p->path, &j, &err));
+        }
+        assert_true(rb_handover_find(j, h.id, &known, &read.state, &err));
+        assert_true(known && read.state == states[i]);
+        rb_journal_close(j);
+    }
+}
+
+static void a_copy_is_whole_in_one_file(void **state)
+{
+    const struct place *p = *state;
+    struct rb_handover h = {.epoch = 3, .id = "0123456789abcdef0123456789abcdef", .place = "me@desk"}, read;
+    struct place copy = *p;
+    struct rb_journal *j = create(p);
+    struct rb_err err;
+    h.state = RB_HANDOVER_LEAVING;
+    assert_true(rb_journal_note(j, 1, "warning", "still in the log", &err) && rb_handover_write(j, &h, &err));
+    snprintf(copy.path, sizeof copy.path, "%s/copy", p->dir);
+    assert_true(rb_journal_copy(j, copy.path, &err) && rb_journal_copy(j, copy.path, &err)); // over one of a killed process
+    rb_journal_close(j);
+    assert_int_equal(version_of(copy.path), RB_JOURNAL_AWAY);
+    assert_true(rb_journal_open_moving(copy.path, &j, &err));
+    assert_true(rb_handover_latest(j, &read, &err));
+    assert_int_equal(read.epoch, 3);
+    assert_string_equal(read.place, "me@desk");
+    rb_journal_close(j);
+    assert_int_equal(count_notes(&copy), 1);
+    remove_journal(copy.path);
+}
+
 static void dies_as_it_is_told(void **state)
 {
     const struct place *p = *state;
@@ -562,6 +643,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(lines_of_the_launch_log_that_nobody_wrote_are_damage, setup, teardown),
         cmocka_unit_test_setup_teardown(create_never_replaces, setup, teardown),
         cmocka_unit_test_setup_teardown(refuses_what_it_does_not_know, setup, teardown),
+        cmocka_unit_test_setup_teardown(only_a_run_that_is_here_is_opened, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_copy_is_whole_in_one_file, setup, teardown),
         cmocka_unit_test_setup_teardown(dies_as_it_is_told, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 """Runs of the real rbrun against the real rbmock: HTTP, signatures, sshd nodes, training processes, and every kind of fault
 at once. Half of the runs lose their controller to SIGKILL, at moments of the clock, and are resumed; or their journal is damaged
-then, and `rbrun gc` ends what they left. Controllers are stopped for seconds, lose ssh's control directory, and may open no
+then, and `rbrun gc` ends what they left; or they move to another host and back, killed on the way, too. Controllers are stopped for seconds, lose ssh's control directory, and may open no
 more files for a while (root alone can do that to another process).
 
     over_http.py --bin BUILD [--runs N] [--seed S] [--parallel P]
@@ -147,6 +147,17 @@ def lose_log(journal):
 DAMAGES = {"journal zeroed": zero, "journal cut": cut, "journal's -wal removed": lose_log}
 
 
+# Stands for ssh: the other host is another home on this one. Nodes are reached as ever.
+SSH = """#!/bin/sh
+case "$*" in *" rb '"*) ;; *) exec /usr/bin/ssh "$@" ;; esac
+for command; do :; done
+export HOME=%s
+cd "$HOME" && exec sh -c "$command"
+"""
+OTHER = "ssh:other"
+MOST_MOVES = 30  # until a run is where it is to be; chaos is on each of them
+
+
 class Soak(kill9.Crash):
     """One run of one seed, in a folder and with a cloud of its own."""
 
@@ -154,6 +165,8 @@ class Soak(kill9.Crash):
         self.draw, self.kills, self.resumes = draw, 0, 0
         self.counts, self.damaged, self.gc_claims, self.open_files = {}, None, 0, None
         super().__init__(bin_dir, folder, cloud)
+        os.mkdir(os.path.join(folder, "other"))
+        os.chmod(self.write("tools/ssh", SSH % os.path.join(folder, "other")), 0o700)
         if draw.random() < 0.3:
             self.open_files = self.files_needed() + draw.randint(0, 8)
             self.counts["few open files allowed"] = 1
@@ -216,6 +229,8 @@ class Soak(kill9.Crash):
                     if fate < 0.4:
                         self.damage()
                         return False
+                    if fate > 0.8:
+                        self.hop()
                     if fate < 0.7:  # asked first, it may write the log back, and there is none to lose
                         self.ask_gc()
                 if self.journals():  # else it ended before anything was launched
@@ -227,6 +242,45 @@ class Soak(kill9.Crash):
                     if self.resumes > MOST_RESUMES:
                         return False
                 time.sleep(self.draw.choice((0, 0.5, 3)))
+
+    def move(self, to, kill_after_s=None):
+        """One try, maybe killed. Its answer; None: it failed."""
+        run = os.path.basename(os.path.dirname(self.journals()[0]))
+        env = dict(self.env, PATH=os.path.join(self.folder, "tools") + ":" + self.env["PATH"])
+        process = subprocess.Popen([os.path.join(self.bin, "rbrun"), "move", run, "--to", to, "--json", "--state-dir",
+                                    os.path.join(self.folder, "state")], env=env, cwd=self.folder, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=self.talk, text=True)
+        try:
+            said = process.communicate(timeout=kill_after_s or LONGEST_S)[0]
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            self.counts["moves killed"] = self.counts.get("moves killed", 0) + 1
+            return None
+        self.talk.write("move to %s: exit %d\n%s" % (to, process.returncode, said))
+        return json.loads(said) if process.returncode == 0 else None
+
+    def move_surely(self, to):
+        for _ in range(MOST_MOVES):
+            answer = self.move(to)
+            if answer:
+                return answer
+            time.sleep(0.2)
+        raise AssertionError("it does not get to %s" % to)
+
+    def hop(self):
+        """There and back, asked again until it is back; whoever carries it out then is killed, as the others are."""
+        self.counts["moves"] = self.counts.get("moves", 0) + 1
+        if self.draw.random() < 0.5:
+            self.move(OTHER, self.draw.uniform(0.1, 3))
+        if self.draw.random() < 0.7:
+            self.move(OTHER)
+        if self.draw.random() < 0.5:
+            self.move("here", self.draw.uniform(0.1, 3))
+        answer = self.move_surely("here")
+        time.sleep(self.draw.uniform(0, 3))
+        if answer["process"] and os.path.exists("/proc/%d" % answer["process"]):
+            os.kill(answer["process"], signal.SIGKILL)
 
     def run_dirs(self):
         return [os.path.dirname(journal) for journal in self.journals()]

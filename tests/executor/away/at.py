@@ -4,161 +4,20 @@ Usage: at.py --bin BUILD_DIR [TEST]..."""
 import argparse
 import json
 import os
-import re
 import signal
 import stat
 import subprocess
 import sys
-import tempfile
-import time
 import unittest
 
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(here, "..", "..", "cli"))
 import terminal  # noqa: E402
-from mock_cloud import free_port  # noqa: E402
-from real_run import RealRun, profile, user  # noqa: E402
-
-BIN = None
-SECRET = "xyzzy-kept-in-memory"
-
-JOB = """name: away
-metric: {name: val_acc, goal: maximize}
-parameters: {lr: {min: 0.1, max: 0.9}}
-scheduler: {type: sha, num_trials: 2, min_resource: 2, max_resource: 4, eta: 2, unit: epoch}
-trial: {gpus: 1, timeout: 1m}
-profile: paced
-secrets: [PASSWORD_OF_TEST]
-workdir: src
-run: sh train.sh
-checkpoint: {dir: ckpt}
-resources: {infra: [local]}
-deadline: 1m
-confidence: 0.5
-"""
-TRAIN = """[ "$PASSWORD_OF_TEST" = "$(printf 'xyzzy%s' -kept-in-memory)" ] || exit 3
-e=$RB_RESOURCE_START
-while [ $e -lt $RB_RESOURCE_END ]; do e=$((e + 1)); sleep ${EPOCH_S:-0.1}; echo "epoch=$e val_acc=0.$((e * 10 + RB_TRIAL_ID))"; done
-pwd > "$RB_CHECKPOINT_DIR/where"
-"""
-SLOW = "envs: {EPOCH_S: \"5\"}\n"
-
-SSHD = """ListenAddress 127.0.0.1
-Port %(port)d
-HostKey %(top)s/keys/host
-AuthorizedKeysFile %(top)s/keys/user.pub
-PidFile none
-UsePAM no
-PasswordAuthentication no
-StrictModes no
-UseDNS no
-ForceCommand %(top)s/session
-SetEnv HOME=%(top)s/there
-"""
-SESSION = """#!/bin/sh
-export HOME=%(top)s/there RB_LOCAL_SLOTS=2 RB_DB=%(top)s/there/none.db PATH=%(top)s/there/bin:/usr/bin:/bin
-unset PASSWORD_OF_TEST XDG_STATE_HOME XDG_CACHE_HOME
-cd "$HOME"
-exec /bin/sh -c "$SSH_ORIGINAL_COMMAND"
-"""
-CONFIG = """IdentityFile %(top)s/keys/user
-IdentitiesOnly yes
-UserKnownHostsFile %(top)s/keys/known
-"""
-# Counts, and may kill the one that called it before, during or after one call.
-SSH = """#!/bin/sh
-n=$(($(cat "$HOME/calls" 2>/dev/null || echo 0) + 1))
-echo $n >"$HOME/calls"
-case ${RB_TEST_KILL_AT:-} in
-"before $n") kill -9 $PPID; exit 1 ;;
-"cut start") case "$*" in *" rb 'start' "*) /usr/bin/ssh -F %(top)s/config "$@" <&0 & sleep 0.3; kill -9 $!; exit 255 ;; esac ;;
-"during $n") { sleep ${RB_TEST_KILL_AFTER:-0.2}; kill -9 $PPID; } & ;;
-esac
-/usr/bin/ssh -F %(top)s/config "$@"
-code=$?
-[ "${RB_TEST_KILL_AT:-}" != "after $n" ] || kill -9 $PPID
-exit $code
-"""
+from away_job import IN_WORKDIR as JOB, SECRET, SLOW  # noqa: E402
+from host_case import HostCase, free_port  # noqa: E402
 
 
-def ssh_keygen(path):
-    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", path], check=True)
-
-
-class At(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.temporary = tempfile.TemporaryDirectory(prefix="rb-at-")
-        cls.top = top = cls.temporary.name
-        cls.port = free_port()
-        cls.values = {"top": top, "port": cls.port}
-        for name in ("keys", "there", "here", "tools"):
-            os.mkdir(os.path.join(top, name), 0o700)
-        for name in ("host", "user"):
-            ssh_keygen(os.path.join(top, "keys", name))
-        with open(top + "/keys/host.pub", encoding="utf-8") as key, open(top + "/keys/known", "w", encoding="utf-8") as known:
-            known.write("[127.0.0.1]:%d %s" % (cls.port, key.read()))
-        for name, text, mode in (("sshd_config", SSHD, 0o600), ("session", SESSION, 0o700), ("config", CONFIG, 0o600),
-                                 ("tools/ssh", SSH, 0o700)):
-            with open(os.path.join(top, name), "w", encoding="utf-8") as f:
-                f.write(text % cls.values)
-            os.chmod(os.path.join(top, name), mode)
-        if os.getuid() == 0:
-            os.makedirs("/run/sshd", exist_ok=True)
-        cls.sshd = subprocess.Popen(["/usr/sbin/sshd", "-D", "-f", top + "/sshd_config", "-E", top + "/sshd.log"])
-        cls.place = "ssh:%s@127.0.0.1:%d" % (user(), cls.port)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.sshd.terminate()
-        cls.sshd.wait()
-        cls.temporary.cleanup()
-
-    def setUp(self):
-        self.home = os.path.join(self.top, "here", self.id().rsplit(".", 1)[-1])
-        os.mkdir(self.home)
-        self.here = RealRun(BIN, self.home, LC_ALL="C.UTF-8", TERM="xterm-256color", RB_LOCAL_SLOTS="2", PASSWORD_OF_TEST=SECRET)
-        self.here.env["PATH"] = ":".join((self.top + "/tools", os.path.abspath(BIN), "/usr/bin:/bin"))
-        self.env, self.say, self.write = self.here.env, self.here.say, self.here.write
-        self.write("profile.yaml", "exact: true\n" + profile("paced", 0.1, accelerator="CPU", startup_s=0.1, checkpoint_s=0.1,
-                                                             queue_s=0, init_s=0))
-        self.say("rbprofile", "import", "profile.yaml")
-        self.write("job/src/train.sh", TRAIN)
-        self.before = set(self.runs())
-        self.until(lambda: subprocess.run([self.top + "/tools/ssh", *self.address(), "true"], env=self.env, capture_output=True,
-                                          check=False).returncode == 0)
-        self.write("calls", "0")
-
-    def tearDown(self):
-        for run in self.new_runs():
-            if self.holder(run):
-                self.say("rbrun", "stop", run + "@" + self.place)
-
-    # --- tools
-
-    def address(self):
-        return ["-p", str(self.port), self.place[4:].rsplit(":", 1)[0]]
-
-    def there(self, *path):
-        return os.path.join(self.top, "there", *path)
-
-    def runs(self):
-        root = self.there(".local/state/rubberband/runs")
-        return sorted(os.listdir(root)) if os.path.isdir(root) else []
-
-    def new_runs(self):
-        return [run for run in self.runs() if run not in self.before]
-
-    def holder(self, run):
-        path = self.there(".local/state/rubberband/runs", run, "journal.db.lock")
-        return os.path.exists(path) and subprocess.run(["flock", "-n", path, "true"], check=False).returncode != 0
-
-    def until(self, what, seconds=30):
-        end = time.monotonic() + seconds
-        while not what():
-            self.assertLess(time.monotonic(), end, "it did not come about")
-            time.sleep(0.05)
-
+class At(HostCase):
     def plan(self, more=""):
         self.write("job/job.yaml", JOB + more)
         self.say("rbplan", "-o", "plan.json", "job/job.yaml")
@@ -166,9 +25,6 @@ class At(unittest.TestCase):
     def start(self, more="", *options, **env):
         self.plan(more)
         return json.loads(self.say("rbrun", "plan.json", "--at", self.place, "--json", *options, **env).stdout)
-
-    def listed(self):
-        return {row["run"]: row for row in json.loads(self.say("rbrun", "list", "--json").stdout)["runs"]}
 
     # --- the run
 
@@ -283,6 +139,7 @@ class At(unittest.TestCase):
                    "aws/us-east-1,g4dn.xlarge,CPU,1,16,4,16,on_demand,0.50,test,2026-07-20T00:00:00Z\n")
         self.write("job/job.yaml", JOB.replace("[local]", "[aws/us-east-1]"))
         self.say("rbplan", "-o", "plan.json", "job/job.yaml", "--prices", "prices.csv", "--profile-file", "profile.yaml")
+        self.assertIn("RB4053", self.say("rbrun", "plan.json", "--at", "k8s/lab", expect=2).stderr)  # before it asks for money
         done = self.say("rbrun", "plan.json", "--at", self.place, "--yes", expect=5)
         self.assertIn("on %s: aws/us-east-1" % self.place, done.stderr)
         self.assertIn("credentials of its own", done.stderr)
@@ -348,5 +205,5 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
     options, rest = parser.parse_known_args()
-    BIN = options.bin
+    At.bin_dir = options.bin
     unittest.main(argv=[sys.argv[0], *rest])

@@ -20,29 +20,10 @@ here = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(here, "..", "..", "cli"))
 import terminal  # noqa: E402
 from real_run import RealRun, profile  # noqa: E402
+from away_job import INLINE as JOB, SECRET, SLOW as SLOWLY  # noqa: E402
 
 BIN = None
-SECRET = "xyzzy-kept-in-memory"
-
-JOB = """name: away
-metric: {name: val_acc, goal: maximize}
-parameters: {lr: {min: 0.1, max: 0.9}}
-scheduler: {type: sha, num_trials: 2, min_resource: 2, max_resource: 4, eta: 2, unit: epoch}
-trial: {gpus: 1, timeout: 1m}
-profile: paced
-secrets: [PASSWORD_OF_TEST]
-run: |
-  [ "$PASSWORD_OF_TEST" = "$(printf 'xyzzy%s' -kept-in-memory)" ] || exit 3
-  e=$RB_RESOURCE_START
-  while [ $e -lt $RB_RESOURCE_END ]; do e=$((e + 1)); sleep ${EPOCH_S:-0.1}; echo "epoch=$e val_acc=0.$((e * 10 + RB_TRIAL_ID))"; done
-  echo weights > "$RB_CHECKPOINT_DIR/model"
-checkpoint: {dir: ckpt}
-resources: {infra: [local]}
-deadline: 1m
-confidence: 0.5
-"""
-SLOW = JOB + "envs: {EPOCH_S: \"5\"}\n"
-
+SLOW = JOB + SLOWLY
 LOGINCTL = "#!/bin/sh\necho Linger=%s\n"
 SYSTEMD_RUN = """#!/bin/sh
 printf '%s\\n' "$@" >>"$HOME/systemd-run.said"
@@ -186,6 +167,10 @@ class Detach(unittest.TestCase):
         self.say("rbrun", "stop", run)
         follower.communicate(timeout=30)
         self.assertEqual(follower.returncode, 130)
+        without = {name: value for name, value in self.env.items() if name != "PASSWORD_OF_TEST"}
+        done = subprocess.run(["rbrun", "resume", run], env=without, cwd=self.top, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("PASSWORD_OF_TEST is not set", done.stderr)
         said = json.loads(self.say("rbrun", "resume", run, "--detach", "--deadline", "+1h", "--json").stdout)
         self.assertEqual(said["run"], run)
         self.assertEqual(self.holder(run), said["process"])
