@@ -24,7 +24,7 @@ import urllib.request
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 ADDRESS, NODE, GPUS = "10.88.0.1", "n1", 8  # of the bridge, which is the node's interface
-URL = "https://127.0.0.1:6443"
+URL = "https://%s:6443" % ADDRESS  # on loopback rbrun would be more impatient than with other clusters
 PACKAGES = ["dash", "coreutils", "util-linux", "tar", "grep", "sed", "gzip", "python3"]  # of this machine, with what they depend on: the image
 IMAGE, PAUSE = "registry.example/train", "registry.example/pause:1"
 TOKEN = "a-token-of-ann"
@@ -277,7 +277,7 @@ class Cluster:
         openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=rig", "-keyout", self.path("ca.key"), "-out", self.path("ca.crt"))
         for name, subject in (("server", "/CN=kube-apiserver"), ("admin", "/O=system:masters/CN=admin")):
             openssl("req", "-newkey", "rsa:2048", "-nodes", "-subj", subject, "-keyout", self.path(name + ".key"), "-out", self.path(name + ".csr"))
-            more = self.write("extensions", "subjectAltName=IP:127.0.0.1,IP:10.96.0.1,DNS:localhost\nextendedKeyUsage=serverAuth,clientAuth\n")
+            more = self.write("extensions", "subjectAltName=IP:%s,IP:10.96.0.1\nextendedKeyUsage=serverAuth,clientAuth\n" % ADDRESS)
             openssl("x509", "-req", "-in", self.path(name + ".csr"), "-CA", self.path("ca.crt"), "-CAkey", self.path("ca.key"), "-CAcreateserial",
                     "-days", "2", "-extfile", more, "-out", self.path(name + ".crt"))
         openssl("genrsa", "-out", self.path("accounts.key"), "2048")
@@ -295,7 +295,7 @@ class Cluster:
                    "--listen-peer-urls=http://127.0.0.1:2380", "--initial-advertise-peer-urls=http://127.0.0.1:2380",
                    "--initial-cluster=default=http://127.0.0.1:2380")
         self.wait("etcd", lambda: self.is_up("http://127.0.0.1:2379/health"))
-        self.start("kube-apiserver", "--etcd-servers=http://127.0.0.1:2379", "--bind-address=127.0.0.1", "--advertise-address=" + ADDRESS, "--kubelet-preferred-address-types=InternalIP",
+        self.start("kube-apiserver", "--etcd-servers=http://127.0.0.1:2379", "--bind-address=" + ADDRESS, "--kubelet-preferred-address-types=InternalIP",
                    "--service-cluster-ip-range=10.96.0.0/24", "--authorization-mode=RBAC", "--token-auth-file=" + self.path("tokens"),
                    "--client-ca-file=" + self.path("ca.crt"), "--tls-cert-file=" + self.path("server.crt"),
                    "--tls-private-key-file=" + self.path("server.key"), "--kubelet-client-certificate=" + self.path("admin.crt"),

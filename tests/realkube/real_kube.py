@@ -18,7 +18,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "cli"))
 sys.path.insert(0, os.path.join(HERE, "..", "clients"))
 import same_answers  # noqa: E402
-from cluster import TOKEN, Cluster, enclosed, missing  # noqa: E402
+from cluster import TOKEN, URL, Cluster, enclosed, missing  # noqa: E402
 from kubernetes_model import Model  # noqa: E402
 from rbmock import RbMock  # noqa: E402
 from real_run import ONE_GPU, RealRun, profile  # noqa: E402
@@ -147,8 +147,8 @@ class Kube(unittest.TestCase):
 
     def test_a_deleted_pod(self):
         """Its trials have checkpoints of 50 MB, which are fetched while it ends, and sent to the next one."""
-        blob = "if [ $epoch = 1 ]; then head -c 50000000 /dev/urandom >$RB_CHECKPOINT_DIR/blob; (cd $RB_CHECKPOINT_DIR; sha256sum blob >sum); " \
-               "else (cd $RB_CHECKPOINT_DIR; sha256sum -c --status sum) || exit 7; fi; "
+        blob = "(cd $RB_CHECKPOINT_DIR; if [ $epoch = 1 ]; then head -c 50000000 /dev/urandom >blob; sha256sum blob >sum; " \
+               "else [ -e blob ] || cp $RB_RESUME_FROM/blob $RB_RESUME_FROM/sum . && sha256sum -c --status sum; fi) || exit 7; "
         run = self.prepare(epoch_s=1, scheduler="type: random, num_trials: 2, max_resource: 6", kubernetes="grace: 60s", extra=blob)
         process = self.background(run)
         self.until("two epochs", lambda: "epoch=2 " in self.logs())
@@ -284,7 +284,7 @@ class Kube(unittest.TestCase):
 
     def test_rbmock_answers_alike(self):
         with RbMock(os.path.join(BIN, "rbmock"), "--k8s", "0", "--key", "id:secret", more='kubernetes: {version: "1.20", pod_security: privileged}\n') as cloud:
-            real = same_answers.Side("127.0.0.1:6443", TOKEN, same_answers.tls(self.cluster.dir))
+            real = same_answers.Side(URL.split("//")[1], TOKEN, same_answers.tls(self.cluster.dir))
             mock = same_answers.Side(cloud.k8s.split("//")[1], "secret")
             found = same_answers.differences(real, mock, self.cluster.image.name, lambda holds: self.until("both pods run", holds))
         self.assertEqual(found, [], "\n".join(found))
