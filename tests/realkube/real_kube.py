@@ -135,6 +135,7 @@ class Kube(unittest.TestCase):
         for secret in (TOKEN, "marked-secret"):
             self.assertNotIn(secret, audit)
             self.assertNotIn(secret, done.stdout + done.stderr)
+            self.assertEqual(subprocess.run(["grep", "-rqF", secret, "/run/etcd"], check=False).returncode, 1, "it is stored in the cluster")
 
     def test_a_drained_node(self):
         run = self.prepare(epoch_s=1, scheduler="type: random, num_trials: 2, max_resource: 8")
