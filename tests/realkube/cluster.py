@@ -85,13 +85,28 @@ def enclosed(programs, argv):
     group = "/rb-kube-%d" % os.getpid()
     env = dict(os.environ, RB_RIG_DIR=folder, RB_RIG_PROGRAMS=os.path.abspath(programs), RB_RIG_GROUP=group)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    process = subprocess.Popen(["unshare", "-m", "-n", "-p", "-i", "-u", "--fork", "--kill-child", "--mount-proc"] + argv, env=env)
     try:
-        return subprocess.run(["unshare", "-m", "-n", "-p", "-i", "-u", "--fork", "--kill-child", "--mount-proc"] + argv, env=env, check=False).returncode
+        return process.wait()
     finally:
-        # by now every process is dead: --kill-child, and the first of them takes the others with it
-        for path in sorted(glob.glob("/sys/fs/cgroup/*%s/**/" % group, recursive=True), key=len, reverse=True):
-            os.rmdir(path)
-        shutil.rmtree(folder)
+        process.kill()  # the first process in there goes with it, and takes all others with it
+        process.wait()
+        sweep(folder, group)
+
+
+def sweep(folder, group):
+    """The last processes may still be dying."""
+    end = time.monotonic() + 20
+    while True:
+        try:
+            for path in sorted(glob.glob("/sys/fs/cgroup/*%s/**/" % group, recursive=True), key=len, reverse=True):
+                os.rmdir(path)
+            shutil.rmtree(folder)
+            return
+        except OSError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.2)
 
 
 # --- the image: packages of this machine, as a layer of an OCI image

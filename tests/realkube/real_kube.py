@@ -61,7 +61,7 @@ class Kube(unittest.TestCase):
         cls.cluster.__exit__()
 
     def setUp(self):
-        temporary = tempfile.TemporaryDirectory(prefix="rb-kube-run-")
+        temporary = tempfile.TemporaryDirectory(dir=self.cluster.dir)
         self.addCleanup(temporary.cleanup)
         self.folder = temporary.name
 
@@ -76,7 +76,7 @@ class Kube(unittest.TestCase):
 
     def background(self, run, *more):
         with open(os.path.join(self.folder, "out"), "wb") as out, open(os.path.join(self.folder, "err"), "wb") as err:
-            process = subprocess.Popen([os.path.join(BIN, "rbrun"), "plan.json", "--json", "--state-dir", "state", *more], cwd=self.folder,
+            process = subprocess.Popen([os.path.join(BIN, "rbrun"), "plan.json", "--yes", "--json", "--state-dir", "state", *more], cwd=self.folder,
                                        env=run.env, stdout=out, stderr=err)
         self.addCleanup(lambda: process.poll() is None and process.kill())
         return process
@@ -127,7 +127,7 @@ class Kube(unittest.TestCase):
         run = self.prepare("type: sha, num_trials: 4, max_resource: 4, min_resource: 1, eta: 2")
         doctor = run.say("rbrun", "doctor", "plan.json", "--json", "--state-dir", "state")
         self.assertNotIn('"fail"', doctor.stdout)
-        done = run.say("rbrun", "plan.json", "--json", "--state-dir", "state", timeout=240)
+        done = run.say("rbrun", "plan.json", "--yes", "--json", "--state-dir", "state", timeout=240)
         self.nothing_left(json.loads(done.stdout.splitlines()[-1]))
         with open(self.cluster.path("audit.log"), encoding="utf-8") as f:
             audit = f.read()
@@ -161,7 +161,7 @@ class Kube(unittest.TestCase):
 
     def test_killed_and_resumed(self):
         run = self.prepare()
-        run.say("rbrun", "plan.json", "--state-dir", "state", expect=-signal.SIGKILL, RB_TEST_DIE_AFTER="9")
+        run.say("rbrun", "plan.json", "--yes", "--state-dir", "state", expect=-signal.SIGKILL, RB_TEST_DIE_AFTER="9")
         done = run.say("rbrun", "resume", "--json", "--state-dir", "state", timeout=240)
         report = json.loads(done.stdout.splitlines()[-1])
         self.nothing_left(report)
@@ -221,24 +221,24 @@ class Kube(unittest.TestCase):
 
     def test_a_queue_without_kueue(self):
         run = self.prepare(kubernetes="queue: team")
-        self.assertIn("no Kueue holds pods", run.say("rbrun", "plan.json", "--state-dir", "state", expect=2).stderr)
+        self.assertIn("no Kueue holds pods", run.say("rbrun", "plan.json", "--yes", "--state-dir", "state", expect=2).stderr)
         self.nothing_left()
 
     def test_no_room(self):
         run = self.prepare(kubernetes="grace: 2s, queue_timeout: 3s, node_selector: {no-such: label}")
-        done = run.say("rbrun", "plan.json", "--state-dir", "state", expect=6)
+        done = run.say("rbrun", "plan.json", "--yes", "--state-dir", "state", expect=6)
         self.assertIn("no machine within resources.kubernetes.queue_timeout", done.stderr)
         self.nothing_left()
 
     def test_no_such_image(self):
         run = self.prepare(image="registry.example/none@sha256:" + "0a" * 32)
-        done = run.say("rbrun", "plan.json", "--state-dir", "state", expect=2)
+        done = run.say("rbrun", "plan.json", "--yes", "--state-dir", "state", expect=2)
         self.assertRegex(done.stderr, "ErrImagePull|ImagePullBackOff")
         self.nothing_left()
 
     def test_a_gang_over_two_pods(self):
         run = self.prepare(gpus=4, scheduler="type: random, num_trials: 2, max_resource: 2")
-        done = run.say("rbrun", "plan.json", "--json", "--state-dir", "state", timeout=240)
+        done = run.say("rbrun", "plan.json", "--yes", "--json", "--state-dir", "state", timeout=240)
         report = json.loads(done.stdout.splitlines()[-1])
         self.nothing_left(report)
         self.assertEqual(len(report["nodes"]), 2)
@@ -250,7 +250,7 @@ class Kube(unittest.TestCase):
         self.until("a counted quota", lambda: self.objects("quota")[0].get("status", {}).get("used"))
         doctor = run.say("rbrun", "doctor", "plan.json", "--state-dir", "state", expect=5)
         self.assertIn("ResourceQuota few", doctor.stdout + doctor.stderr)
-        done = run.say("rbrun", "plan.json", "--state-dir", "state", expect=5)
+        done = run.say("rbrun", "plan.json", "--yes", "--state-dir", "state", expect=5)
         self.assertIn("exceeded quota: few", done.stderr)
         self.nothing_left()
 
