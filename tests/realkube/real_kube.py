@@ -137,6 +137,11 @@ class Kube(unittest.TestCase):
             self.assertNotIn(secret, done.stdout + done.stderr)
             self.assertEqual(subprocess.run(["grep", "-rqF", secret, "/run/etcd"], check=False).returncode, 1, "it is stored in the cluster")
 
+    def test_by_a_client_certificate(self):
+        run = self.prepare("type: random, num_trials: 2, max_resource: 2", kubernetes="grace: 20s, context: admin")
+        done = run.say("rbrun", "plan.json", "--yes", "--json", "--state-dir", "state", timeout=240)
+        self.nothing_left(json.loads(done.stdout.splitlines()[-1]))
+
     def test_a_drained_node(self):
         run = self.prepare(epoch_s=1, scheduler="type: random, num_trials: 2, max_resource: 8")
         process = self.background(run)
