@@ -11,6 +11,7 @@
 static const struct rb_api_row rows[] = {
     {RB_E_K8S_CREDENTIALS, RB_API_REFRESH, NULL, "Unauthorized"},
     {RB_E_QUOTA, RB_API_FAIL, "exceeded quota", "Forbidden"},
+    {RB_E_PERMISSION, RB_API_PERHAPS_STARTING, "\" cannot ", "Forbidden"}, // by RBAC, which a server that starts has not read yet
     {RB_E_PERMISSION, RB_API_FAIL, NULL, "Forbidden"},
     {RB_E_CLOUD_NOT_FOUND, RB_API_FAIL, NULL, "NotFound"},
     {RB_E_OUTCOME_UNKNOWN, RB_API_FAIL, NULL, "AlreadyExists"},

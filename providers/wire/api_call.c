@@ -15,6 +15,7 @@
 static const int64_t retry_base_us = RB_US_PER_S / 2;
 static const int64_t throttle_base_us = 2 * RB_US_PER_S; // a throttled peer wants longer pauses
 static const int64_t backoff_cap_us = 20 * RB_US_PER_S;  // as the SDKs
+static const int64_t starting_us = 30 * RB_US_PER_S;     // for an API server to know again who may do what
 
 // The retry quota of the AWS SDKs (standard mode): a service that fails everywhere is not hammered by every call's full
 // number of tries. A retry that works gives back what it took; a first try that works gives back one.
@@ -28,6 +29,7 @@ struct rb_api_try {
     int quota_taken;      // by the last retry
     bool renewed;         // who we are was renewed for it once: a second time would not help
     bool outcome_unknown; // some try may have taken effect without our learning of it
+    int64_t forbidden_us; // when it first was, perhaps by a service that is starting; -1: never
     uint64_t timer;       // 0: none
     struct rb_err err;    // the error of the last try
 };
@@ -36,6 +38,7 @@ struct rb_api {
     struct rb_api_config config;
     int quota;
     struct rb_api_try *tries;
+    int64_t allowed_us; // when a request last passed; -1: none has
     bool peer_clock_known;
     int64_t peer_ahead_us; // the peer's clock minus the loop's monotonic one
 };
@@ -78,6 +81,7 @@ static struct rb_api_try *take_call(struct rb_api *api, struct rb_api_call *call
     struct rb_api_try *t = rb_xcalloc(1, sizeof *t);
     t->api = api;
     t->call = *call;
+    t->forbidden_us = -1;
     call->body = call->target = (struct rb_buf)RB_BUF_INIT;
     t->next = api->tries;
     if (t->next)
@@ -238,6 +242,19 @@ int64_t rb_api_clock_us(const struct rb_api *api)
     return api->peer_clock_known ? loop->now_us(loop->ctx) + api->peer_ahead_us : -1;
 }
 
+// Does the refusal stand? A request that has passed since shows that the service knows again who we are.
+static enum rb_api_reaction doubt(struct rb_api_try *t)
+{
+    const struct rb_api *api = t->api;
+    const int64_t now_us = api->config.loop->now_us(api->config.loop->ctx);
+    if (t->forbidden_us < 0)
+        t->forbidden_us = now_us;
+    if (api->allowed_us < 0 || api->allowed_us > t->forbidden_us || now_us - t->forbidden_us > starting_us)
+        return RB_API_FAIL;
+    t->n_tries--; // it counts as none
+    return RB_API_SLOW_DOWN;
+}
+
 static void on_response(void *arg, const struct rb_http_response *r)
 {
     struct rb_api_try *t = arg;
@@ -245,6 +262,7 @@ static void on_response(void *arg, const struct rb_http_response *r)
     t->err = (struct rb_err){0};
     note_clock(t->api, r);
     if (r->status >= 200 && r->status < 300 && decode(t, r)) {
+        t->api->allowed_us = config->loop->now_us(config->loop->ctx);
         succeed(t);
         return;
     }
@@ -257,6 +275,8 @@ static void on_response(void *arg, const struct rb_http_response *r)
             reaction = RB_API_FAIL;
         t->renewed = true;
     }
+    if (reaction == RB_API_PERHAPS_STARTING)
+        reaction = doubt(t);
     try_later(t, reaction, r->status != 0, rb_http_retry_after_us(r, config->loop->unix_us(config->loop->ctx)));
 }
 
@@ -352,6 +372,7 @@ struct rb_api *rb_api_create(const struct rb_api_config *config)
     struct rb_api *api = rb_xcalloc(1, sizeof *api);
     api->config = *config;
     api->quota = QUOTA;
+    api->allowed_us = -1;
     return api;
 }
 

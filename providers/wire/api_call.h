@@ -20,6 +20,9 @@ enum rb_api_reaction {
     RB_API_SLOW_DOWN, // throttled: repeat it, later
     RB_API_NEXT_MINUTE, // this minute's request budget is used up: repeat in the next minute
     RB_API_REFRESH,   // credentials or clock out of date: renew them and repeat
+    // Forbidden, as a service that is starting forbids everything: where it has let us in before, repeat the request until
+    // it lets any pass, for half a minute at most; else a refusal.
+    RB_API_PERHAPS_STARTING,
 };
 
 // Judges an answer that is not 2xx: returns what to do, and in *err the error for the caller in case the call is given

@@ -14,7 +14,7 @@ from rbmock import POD, RbMock, require, skip
 kubectl = os.environ.get("RB_KUBECTL", "kubectl")
 if not shutil.which(kubectl):
     skip("kubectl: install kubernetes-client")
-with RbMock(sys.argv[1], "--k8s", "0") as cloud:
+with RbMock(sys.argv[1], "--k8s", "0", more="kubernetes: {granted: [patch pods]}\n") as cloud:
     env = {**os.environ, "KUBECONFIG": cloud.kubeconfig, "HOME": cloud.folder.name, "KUBECTL_REMOTE_COMMAND_WEBSOCKETS": "true"}
 
     def run(*words, stdin=None):
@@ -38,6 +38,14 @@ with RbMock(sys.argv[1], "--k8s", "0") as cloud:
     require(says("get", "pods", "-l", "rb.run-id=R", "-o", "name") == "pod/rb-1\n", "get by label")
     require(says("get", "pods", "-o", "name", "--chunk-size=1") == "pod/rb-1\n", "get in pages")
     require(json.loads(says("get", "pod", "rb-1", "-o", "json"))["status"]["phase"] == "Running", "get -o json")
+    says("label", "pod", "rb-1", "team=a", "gone=b")
+    says("label", "pod", "rb-1", "gone-")
+    says("annotate", "pod", "rb-1", "note=some words")
+    says("patch", "pod", "rb-1", "--patch", '{"metadata": {"labels": {"more": "c"}}}')
+    says("patch", "pod", "rb-1", "--type=json", "--patch", '[{"op": "replace", "path": "/metadata/labels/more", "value": "d"}]')
+    meta = json.loads(says("get", "pod", "rb-1", "-o", "json"))["metadata"]
+    require(meta["labels"] == {"rb.run-id": "R", "team": "a", "more": "d"} and meta["annotations"] == {"note": "some words"}, meta)
+    require(run("patch", "pod", "rb-1", "--patch", '{"spec": {"hostname": "x"}}').returncode == 1, "a spec stays as it is")
     require(says("logs", "rb-1") == "hello\n", "logs")
     require("Scheduled" in says("get", "events", "-o", "json"), "events")
     require(says("auth", "can-i", "create", "pods", "--subresource=exec").strip() == "yes", "can-i")

@@ -29,6 +29,7 @@ static enum rb_api_reaction judge(long status, const char *body, size_t n, struc
     return strcmp(body, "minute") == 0 ? RB_API_NEXT_MINUTE
            : strcmp(body, "slow") == 0 ? RB_API_SLOW_DOWN
            : strcmp(body, "no") == 0   ? RB_API_FAIL
+           : strcmp(body, "who") == 0  ? RB_API_PERHAPS_STARTING
                                        : RB_API_RETRY;
 }
 
@@ -123,6 +124,36 @@ static void a_definite_refusal_is_not_repeated(void **state)
     finish(&w);
 }
 
+static void who_has_been_let_in_waits_for_a_service_that_starts(void **state)
+{
+    (void)state;
+    struct world w;
+    const struct step steps[] = {{.status = 403, .body = "who"}, {.status = 200}, {.status = 403, .body = "who"},
+                                 {.status = 403, .body = "who"}, {.status = 403, .body = "who"}, {.status = 200}};
+    begin(&w, steps, N_OF(steps));
+    assert_int_equal(call(&w, 5).number, RB_E_ANY_THROTTLED); // never let in: it stands
+    assert_int_equal(script_server_n_requests(w.server), 1);
+    assert_int_equal(call(&w, 1).number, RB_E_NONE);
+    assert_int_equal(call(&w, 1).number, RB_E_NONE); // forbidden three times, which are no tries
+    assert_int_equal(script_server_n_requests(w.server), 6);
+    finish(&w);
+}
+
+static void a_refusal_stands_after_half_a_minute(void **state)
+{
+    (void)state;
+    struct world w;
+    static struct step steps[100];
+    steps[0].status = 200;
+    for (int i = 1; i < 100; i++)
+        steps[i] = (struct step){.status = 403, .body = "who"};
+    begin(&w, steps, N_OF(steps));
+    assert_int_equal(call(&w, 1).number, RB_E_NONE);
+    assert_int_equal(call(&w, 1).number, RB_E_ANY_THROTTLED);
+    assert_in_range(test_loop_elapsed_us(&w.loop), 30000000, 36000000);
+    finish(&w);
+}
+
 // 500 tokens: 50 retries without an answer at 10 each, then every call has one try. What works fills it up again.
 static void retries_are_used_up_by_a_peer_that_is_down(void **state)
 {
@@ -150,6 +181,8 @@ int main(void)
         cmocka_unit_test(a_budget_per_minute_is_waited_for),
         cmocka_unit_test(what_the_peer_asks_for_wins),
         cmocka_unit_test(a_definite_refusal_is_not_repeated),
+        cmocka_unit_test(who_has_been_let_in_waits_for_a_service_that_starts),
+        cmocka_unit_test(a_refusal_stands_after_half_a_minute),
         cmocka_unit_test(retries_are_used_up_by_a_peer_that_is_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

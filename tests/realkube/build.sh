@@ -23,12 +23,13 @@ fetch() { # the source and the packages, by an apt that keeps to this folder
     $apt download golang-1.19-go golang-1.19-src etcd-server containerd runc containernetworking-plugins kubernetes-client \
         busybox-static
     for package in *.deb; do dpkg-deb -x "$package" "$dir/root"; done
-    dpkg-source --no-check -x kubernetes_*.dsc "$dir/kubernetes"
+    rm -rf "$dir/kubernetes.new"
+    dpkg-source --no-check -x kubernetes_*.dsc "$dir/kubernetes.new"
 }
 
 # The vendored reflect2 calls the runtime as it was before Go 1.18: the caller now owns the iterator of a map.
 patch_reflect2() {
-    cd "$dir/kubernetes/vendor/github.com/modern-go/reflect2"
+    cd "$dir/kubernetes.new/vendor/github.com/modern-go/reflect2"
     sed -i -e 's/^func mapiterinit(.*/func mapiterinit(rtype unsafe.Pointer, m unsafe.Pointer, it *hiter)/' \
         -e 's/.*rest fields are ignored/\tt, h, buckets, bptr, overflow, oldoverflow unsafe.Pointer\n\tstart, flags, bucket, check uintptr/' \
         unsafe_link.go
@@ -45,7 +46,11 @@ generate_openapi() {
         -h vendor/k8s.io/code-generator/hack/boilerplate.go.txt -r "$dir/openapi-violations"
 }
 
-[ -e "$dir/kubernetes" ] || { fetch && patch_reflect2; }
+if [ ! -e "$dir/kubernetes" ]; then
+    fetch
+    patch_reflect2
+    mv "$dir/kubernetes.new" "$dir/kubernetes"
+fi
 export GOROOT="$dir/root/usr/lib/go-1.19" GOPATH="$dir/go" GOCACHE="$dir/gocache" GO111MODULE=off CGO_ENABLED=0 GOFLAGS=-p=2
 export PATH="$GOROOT/bin:$PATH" GOGC=200
 mkdir -p "$dir/bin" "$dir/go/src/k8s.io"

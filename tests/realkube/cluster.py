@@ -24,7 +24,7 @@ import urllib.request
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 ADDRESS, NODE, GPUS = "10.88.0.1", "n1", 8  # of the bridge, which is the node's interface
-URL = "https://127.0.0.1:6443"
+URL = "https://%s:6443" % ADDRESS  # on loopback rbrun would be more impatient than with other clusters
 PACKAGES = ["dash", "coreutils", "util-linux", "tar", "grep", "sed", "gzip", "python3"]  # of this machine, with what they depend on: the image
 IMAGE, PAUSE = "registry.example/train", "registry.example/pause:1"
 TOKEN = "a-token-of-ann"
@@ -85,13 +85,28 @@ def enclosed(programs, argv):
     group = "/rb-kube-%d" % os.getpid()
     env = dict(os.environ, RB_RIG_DIR=folder, RB_RIG_PROGRAMS=os.path.abspath(programs), RB_RIG_GROUP=group)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    process = subprocess.Popen(["unshare", "-m", "-n", "-p", "-i", "-u", "--fork", "--kill-child", "--mount-proc"] + argv, env=env)
     try:
-        return subprocess.run(["unshare", "-m", "-n", "-p", "-i", "-u", "--fork", "--kill-child", "--mount-proc"] + argv, env=env, check=False).returncode
+        return process.wait()
     finally:
-        # by now every process is dead: --kill-child, and the first of them takes the others with it
-        for path in sorted(glob.glob("/sys/fs/cgroup/*%s/**/" % group, recursive=True), key=len, reverse=True):
-            os.rmdir(path)
-        shutil.rmtree(folder)
+        process.kill()  # the first process in there goes with it, and takes all others with it
+        process.wait()
+        sweep(folder, group)
+
+
+def sweep(folder, group):
+    """The last processes may still be dying."""
+    end = time.monotonic() + 20
+    while True:
+        try:
+            for path in sorted(glob.glob("/sys/fs/cgroup/*%s/**/" % group, recursive=True), key=len, reverse=True):
+                os.rmdir(path)
+            shutil.rmtree(folder)
+            return
+        except OSError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.2)
 
 
 # --- the image: packages of this machine, as a layer of an OCI image
@@ -277,7 +292,7 @@ class Cluster:
         openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=rig", "-keyout", self.path("ca.key"), "-out", self.path("ca.crt"))
         for name, subject in (("server", "/CN=kube-apiserver"), ("admin", "/O=system:masters/CN=admin")):
             openssl("req", "-newkey", "rsa:2048", "-nodes", "-subj", subject, "-keyout", self.path(name + ".key"), "-out", self.path(name + ".csr"))
-            more = self.write("extensions", "subjectAltName=IP:127.0.0.1,IP:10.96.0.1,DNS:localhost\nextendedKeyUsage=serverAuth,clientAuth\n")
+            more = self.write("extensions", "subjectAltName=IP:%s,IP:10.96.0.1\nextendedKeyUsage=serverAuth,clientAuth\n" % ADDRESS)
             openssl("x509", "-req", "-in", self.path(name + ".csr"), "-CA", self.path("ca.crt"), "-CAkey", self.path("ca.key"), "-CAcreateserial",
                     "-days", "2", "-extfile", more, "-out", self.path(name + ".crt"))
         openssl("genrsa", "-out", self.path("accounts.key"), "2048")
@@ -295,7 +310,7 @@ class Cluster:
                    "--listen-peer-urls=http://127.0.0.1:2380", "--initial-advertise-peer-urls=http://127.0.0.1:2380",
                    "--initial-cluster=default=http://127.0.0.1:2380")
         self.wait("etcd", lambda: self.is_up("http://127.0.0.1:2379/health"))
-        self.start("kube-apiserver", "--etcd-servers=http://127.0.0.1:2379", "--bind-address=127.0.0.1", "--advertise-address=" + ADDRESS, "--kubelet-preferred-address-types=InternalIP",
+        self.start("kube-apiserver", "--etcd-servers=http://127.0.0.1:2379", "--bind-address=" + ADDRESS, "--kubelet-preferred-address-types=InternalIP",
                    "--service-cluster-ip-range=10.96.0.0/24", "--authorization-mode=RBAC", "--token-auth-file=" + self.path("tokens"),
                    "--client-ca-file=" + self.path("ca.crt"), "--tls-cert-file=" + self.path("server.crt"),
                    "--tls-private-key-file=" + self.path("server.key"), "--kubelet-client-certificate=" + self.path("admin.crt"),

@@ -18,7 +18,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "cli"))
 sys.path.insert(0, os.path.join(HERE, "..", "clients"))
 import same_answers  # noqa: E402
-from cluster import TOKEN, Cluster, enclosed, missing  # noqa: E402
+from cluster import TOKEN, URL, Cluster, enclosed, missing  # noqa: E402
 from kubernetes_model import Model  # noqa: E402
 from rbmock import RbMock  # noqa: E402
 from real_run import ONE_GPU, RealRun, profile  # noqa: E402
@@ -61,7 +61,7 @@ class Kube(unittest.TestCase):
         cls.cluster.__exit__()
 
     def setUp(self):
-        temporary = tempfile.TemporaryDirectory(prefix="rb-kube-run-")
+        temporary = tempfile.TemporaryDirectory(dir=self.cluster.dir)
         self.addCleanup(temporary.cleanup)
         self.folder = temporary.name
 
@@ -76,7 +76,7 @@ class Kube(unittest.TestCase):
 
     def background(self, run, *more):
         with open(os.path.join(self.folder, "out"), "wb") as out, open(os.path.join(self.folder, "err"), "wb") as err:
-            process = subprocess.Popen([os.path.join(BIN, "rbrun"), "plan.json", "--json", "--state-dir", "state", *more], cwd=self.folder,
+            process = subprocess.Popen([os.path.join(BIN, "rbrun"), "plan.json", "--yes", "--json", "--state-dir", "state", *more], cwd=self.folder,
                                        env=run.env, stdout=out, stderr=err)
         self.addCleanup(lambda: process.poll() is None and process.kill())
         return process
@@ -127,7 +127,7 @@ class Kube(unittest.TestCase):
         run = self.prepare("type: sha, num_trials: 4, max_resource: 4, min_resource: 1, eta: 2")
         doctor = run.say("rbrun", "doctor", "plan.json", "--json", "--state-dir", "state")
         self.assertNotIn('"fail"', doctor.stdout)
-        done = run.say("rbrun", "plan.json", "--json", "--state-dir", "state", timeout=240)
+        done = run.say("rbrun", "plan.json", "--yes", "--json", "--state-dir", "state", timeout=240)
         self.nothing_left(json.loads(done.stdout.splitlines()[-1]))
         with open(self.cluster.path("audit.log"), encoding="utf-8") as f:
             audit = f.read()
@@ -135,6 +135,12 @@ class Kube(unittest.TestCase):
         for secret in (TOKEN, "marked-secret"):
             self.assertNotIn(secret, audit)
             self.assertNotIn(secret, done.stdout + done.stderr)
+            self.assertEqual(subprocess.run(["grep", "-rqF", secret, "/run/etcd"], check=False).returncode, 1, "it is stored in the cluster")
+
+    def test_by_a_client_certificate(self):
+        run = self.prepare("type: random, num_trials: 2, max_resource: 2", kubernetes="grace: 20s, context: admin")
+        done = run.say("rbrun", "plan.json", "--yes", "--json", "--state-dir", "state", timeout=240)
+        self.nothing_left(json.loads(done.stdout.splitlines()[-1]))
 
     def test_a_drained_node(self):
         run = self.prepare(epoch_s=1, scheduler="type: random, num_trials: 2, max_resource: 8")
@@ -147,8 +153,8 @@ class Kube(unittest.TestCase):
 
     def test_a_deleted_pod(self):
         """Its trials have checkpoints of 50 MB, which are fetched while it ends, and sent to the next one."""
-        blob = "if [ $epoch = 1 ]; then head -c 50000000 /dev/urandom >$RB_CHECKPOINT_DIR/blob; (cd $RB_CHECKPOINT_DIR; sha256sum blob >sum); " \
-               "else (cd $RB_CHECKPOINT_DIR; sha256sum -c --status sum) || exit 7; fi; "
+        blob = "(cd $RB_CHECKPOINT_DIR; if [ $epoch = 1 ]; then head -c 50000000 /dev/urandom >blob; sha256sum blob >sum; " \
+               "else [ -e blob ] || cp $RB_RESUME_FROM/blob $RB_RESUME_FROM/sum . && sha256sum -c --status sum; fi) || exit 7; "
         run = self.prepare(epoch_s=1, scheduler="type: random, num_trials: 2, max_resource: 6", kubernetes="grace: 60s", extra=blob)
         process = self.background(run)
         self.until("two epochs", lambda: "epoch=2 " in self.logs())
@@ -160,7 +166,7 @@ class Kube(unittest.TestCase):
 
     def test_killed_and_resumed(self):
         run = self.prepare()
-        run.say("rbrun", "plan.json", "--state-dir", "state", expect=-signal.SIGKILL, RB_TEST_DIE_AFTER="9")
+        run.say("rbrun", "plan.json", "--yes", "--state-dir", "state", expect=-signal.SIGKILL, RB_TEST_DIE_AFTER="9")
         done = run.say("rbrun", "resume", "--json", "--state-dir", "state", timeout=240)
         report = json.loads(done.stdout.splitlines()[-1])
         self.nothing_left(report)
@@ -220,24 +226,24 @@ class Kube(unittest.TestCase):
 
     def test_a_queue_without_kueue(self):
         run = self.prepare(kubernetes="queue: team")
-        self.assertIn("no Kueue holds pods", run.say("rbrun", "plan.json", "--state-dir", "state", expect=2).stderr)
+        self.assertIn("no Kueue holds pods", run.say("rbrun", "plan.json", "--yes", "--state-dir", "state", expect=2).stderr)
         self.nothing_left()
 
     def test_no_room(self):
         run = self.prepare(kubernetes="grace: 2s, queue_timeout: 3s, node_selector: {no-such: label}")
-        done = run.say("rbrun", "plan.json", "--state-dir", "state", expect=6)
+        done = run.say("rbrun", "plan.json", "--yes", "--state-dir", "state", expect=6)
         self.assertIn("no machine within resources.kubernetes.queue_timeout", done.stderr)
         self.nothing_left()
 
     def test_no_such_image(self):
         run = self.prepare(image="registry.example/none@sha256:" + "0a" * 32)
-        done = run.say("rbrun", "plan.json", "--state-dir", "state", expect=2)
+        done = run.say("rbrun", "plan.json", "--yes", "--state-dir", "state", expect=2)
         self.assertRegex(done.stderr, "ErrImagePull|ImagePullBackOff")
         self.nothing_left()
 
     def test_a_gang_over_two_pods(self):
         run = self.prepare(gpus=4, scheduler="type: random, num_trials: 2, max_resource: 2")
-        done = run.say("rbrun", "plan.json", "--json", "--state-dir", "state", timeout=240)
+        done = run.say("rbrun", "plan.json", "--yes", "--json", "--state-dir", "state", timeout=240)
         report = json.loads(done.stdout.splitlines()[-1])
         self.nothing_left(report)
         self.assertEqual(len(report["nodes"]), 2)
@@ -249,7 +255,7 @@ class Kube(unittest.TestCase):
         self.until("a counted quota", lambda: self.objects("quota")[0].get("status", {}).get("used"))
         doctor = run.say("rbrun", "doctor", "plan.json", "--state-dir", "state", expect=5)
         self.assertIn("ResourceQuota few", doctor.stdout + doctor.stderr)
-        done = run.say("rbrun", "plan.json", "--state-dir", "state", expect=5)
+        done = run.say("rbrun", "plan.json", "--yes", "--state-dir", "state", expect=5)
         self.assertIn("exceeded quota: few", done.stderr)
         self.nothing_left()
 
@@ -284,7 +290,7 @@ class Kube(unittest.TestCase):
 
     def test_rbmock_answers_alike(self):
         with RbMock(os.path.join(BIN, "rbmock"), "--k8s", "0", "--key", "id:secret", more='kubernetes: {version: "1.20", pod_security: privileged}\n') as cloud:
-            real = same_answers.Side("127.0.0.1:6443", TOKEN, same_answers.tls(self.cluster.dir))
+            real = same_answers.Side(URL.split("//")[1], TOKEN, same_answers.tls(self.cluster.dir))
             mock = same_answers.Side(cloud.k8s.split("//")[1], "secret")
             found = same_answers.differences(real, mock, self.cluster.image.name, lambda holds: self.until("both pods run", holds))
         self.assertEqual(found, [], "\n".join(found))

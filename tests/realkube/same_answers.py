@@ -72,7 +72,6 @@ def requests(image):
     yield wrong(tolerations=[{"key": "a", "operator": "Exists", "value": "x"}])
     yield wrong(priorityClassName="none")
     yield wrong(serviceAccountName="none")
-    yield "POST", PODS + "?dryRun=Some", pod(image=image)
     yield "POST", PODS + "?dryRun=All&fieldValidation=Strict", pod(image=image, nonsense=1)
     yield "POST", PODS + "?dryRun=All", pod(image=image)
     yield "GET", PODS + "/rb-1", None
@@ -85,7 +84,6 @@ def requests(image):
     yield "GET", PODS + "/rb-1/exec?command=true&stdout=true", None
     yield "GET", PODS + "/none/exec?command=true&stdout=true", None
     yield "DELETE", PODS + "/rb-1", options(preconditions={"uid": NOBODY})
-    yield "DELETE", PODS + "/rb-1", options(propagationPolicy="Sideways")
     yield "POST", PODS + "/rb-1/eviction", {"apiVersion": "policy/v1beta1", "kind": "Eviction", "metadata": {"name": "rb-1"}}
     yield "DELETE", PODS + "/rb-1", options()
     yield "POST", PODS, pod(image=image)  # its name is taken until it has gone

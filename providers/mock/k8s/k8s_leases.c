@@ -44,8 +44,9 @@ static void add_lease(struct rb_k8s_call *call, const char *name, struct rb_doc 
         call->k->leases[call->k->n_leases++] = l;
     }
     take_over(call, l, doc);
+    l->version = dry_run ? 0 : l->version;
     call->status = 201;
-    rb_k8s_write_lease(l, call->k, &call->json);
+    rb_k8s_write_lease(l, call->k, false, &call->json);
     if (dry_run)
         rb_doc_finish(&l->doc);
 }
@@ -71,7 +72,7 @@ bool rb_k8s_lease_get(struct rb_k8s_call *call)
 {
     const struct rb_k8s_lease *l = rb_k8s_checked(call) ? need_lease(call) : NULL;
     if (l)
-        rb_k8s_write_lease(l, call->k, &call->json);
+        rb_k8s_write_lease(l, call->k, false, &call->json);
     return l != NULL;
 }
 
@@ -102,15 +103,18 @@ bool rb_k8s_lease_update(struct rb_k8s_call *call)
         add_lease(call, call->name, &doc, false);
         return true;
     }
-    if (!*version)
-        return rb_k8s_invalid(call, "metadata.resourceVersion", "Invalid value: 0x0: must be specified for an update");
+    if (!*version) {
+        rb_k8s_invalid(call, "metadata.resourceVersion", "Invalid value: 0x0: must be specified for an update");
+        call->refusal.kind = "leases"; // the store says so, and not the kind's own rules
+        return false;
+    }
     if (strtoull(version, NULL, 10) != l->version)
         return rb_k8s_refuse(call, 409, "Conflict",
                              "Operation cannot be fulfilled on leases.coordination.k8s.io \"%s\": the object has been "
                              "modified; please apply your changes to the latest version and try again",
                              l->name);
     take_over(call, l, &doc);
-    rb_k8s_write_lease(l, call->k, &call->json);
+    rb_k8s_write_lease(l, call->k, false, &call->json);
     return true;
 }
 
@@ -130,7 +134,7 @@ bool rb_k8s_lease_patch(struct rb_k8s_call *call)
         doc = (struct rb_doc){0};
         l->version = ++call->k->version;
     }
-    rb_k8s_write_lease(patched, call->k, &call->json);
+    rb_k8s_write_lease(patched, call->k, false, &call->json);
     return true;
 }
 
@@ -185,7 +189,7 @@ static const char *field(const void *lease, const char *key)
 
 static void write_at(struct rb_k8s_call *call, int at)
 {
-    rb_k8s_write_lease(call->k->leases[at], call->k, &call->json);
+    rb_k8s_write_lease(call->k->leases[at], call->k, true, &call->json);
 }
 
 bool rb_k8s_leases_list(struct rb_k8s_call *call)

@@ -108,7 +108,7 @@ void rb_k8s_changed(struct rb_mock_k8s *k, struct rb_k8s_pod *p, const char *typ
     struct rb_json j;
     p->version = ++k->version;
     rb_json_init(&j, &text, false);
-    rb_k8s_write_pod(p, k, &j);
+    rb_k8s_write_pod(p, k, false, &j);
     if (k->n_changes == MAX_CHANGES)
         forget_oldest(k);
     k->changes = rb_grow(k->changes, k->n_changes, sizeof *k->changes);

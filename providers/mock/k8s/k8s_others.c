@@ -90,10 +90,9 @@ static const void *nothing_at(const struct rb_k8s_call *call, int at)
     return call;
 }
 
-static void begin_single(struct rb_k8s_call *call, const char *kind)
+static void begin_single(struct rb_k8s_call *call)
 {
-    rb_json_put(&call->json, "{apiVersion: 'v1', kind: %s, metadata: {name: 'rb', namespace: %s}", kind,
-                call->k->config->space);
+    rb_json_put(&call->json, "{metadata: {name: 'rb', namespace: %s}", call->k->config->space);
 }
 
 static void write_amounts(struct rb_json *j, const char *key, const struct rb_cloud_amounts *a)
@@ -110,7 +109,7 @@ static void write_quota(struct rb_k8s_call *call, int at)
     struct rb_json *j = &call->json;
     const struct rb_cloud_amounts *quota = &call->k->config->quota;
     char text[32];
-    begin_single(call, "ResourceQuota");
+    begin_single(call);
     rb_json_kobject(j, "spec");
     write_amounts(j, "hard", quota);
     rb_json_end_object(j);
@@ -129,7 +128,7 @@ static void write_quota(struct rb_k8s_call *call, int at)
 static void write_limits(struct rb_k8s_call *call, int at)
 {
     (void)at;
-    begin_single(call, "LimitRange");
+    begin_single(call);
     rb_json_put(&call->json, "spec: {limits: [{type: 'Container'");
     write_amounts(&call->json, "max", &call->k->config->limits);
     rb_json_put(&call->json, "}]}}");

@@ -38,7 +38,7 @@ static const void *pod_at(const struct rb_k8s_call *call, int at)
 
 static void write_at(struct rb_k8s_call *call, int at)
 {
-    rb_k8s_write_pod(call->k->pods[at], call->k, &call->json);
+    rb_k8s_write_pod(call->k->pods[at], call->k, true, &call->json);
 }
 
 bool rb_k8s_pods_list(struct rb_k8s_call *call)
@@ -69,7 +69,7 @@ bool rb_k8s_pod_get(struct rb_k8s_call *call)
     rb_k8s_query(call, "resourceVersion");
     const struct rb_k8s_pod *p = rb_k8s_checked(call) ? need_pod(call) : NULL;
     if (p)
-        rb_k8s_write_pod(p, call->k, &call->json);
+        rb_k8s_write_pod(p, call->k, false, &call->json);
     return p != NULL;
 }
 
@@ -86,13 +86,14 @@ static bool check_space(struct rb_k8s_call *call, const struct rb_doc *doc)
 // In the order of the API server: what may change the object, its validation, what may only refuse it, the store.
 static bool admit(struct rb_k8s_call *call, const struct rb_doc *doc)
 {
-    if (!check_space(call, doc) || !rb_k8s_check_meta(call, rb_node_member(doc->root, "metadata"), "Pod") ||
-        !rb_k8s_check_pod(call, doc) || !rb_k8s_check_limits(call, doc) || !rb_k8s_check_security(call, doc) ||
-        !rb_k8s_check_quota(call, doc))
+    if (!check_space(call, doc) || !rb_k8s_check_meta(call, rb_node_member(doc->root, "metadata"), "Pod"))
         return false;
     const char *name = rb_node_member_text(rb_node_member(doc->root, "metadata"), "name");
     call->refusal.kind = "pods";
     call->refusal.name = rb_arena_strdup(call->arena, name);
+    if (!rb_k8s_check_pod(call, doc) || !rb_k8s_check_limits(call, doc) || !rb_k8s_check_security(call, doc) ||
+        !rb_k8s_check_quota(call, doc))
+        return false;
     const struct rb_k8s_pod *other = rb_k8s_find_pod(call->k, name);
     return !other || rb_k8s_refuse(call, 409, "AlreadyExists", "%spods \"%.253s\" already exists",
                                    other->deletion_us >= 0 ? "object is being deleted: " : "", name);
@@ -116,7 +117,7 @@ static void show_only(struct rb_k8s_call *call, struct rb_doc *doc)
                            .instance = &nothing};
     p.is_gated = p.is_managed = call->k->config->queue && rb_k8s_text(p.labels, RB_K8S_QUEUE_LABEL);
     rb_k8s_make_uid(call->k, p.uid);
-    rb_k8s_write_pod(&p, call->k, &call->json);
+    rb_k8s_write_pod(&p, call->k, false, &call->json);
 }
 
 bool rb_k8s_pod_create(struct rb_k8s_call *call)
@@ -135,7 +136,7 @@ bool rb_k8s_pod_create(struct rb_k8s_call *call)
     struct rb_k8s_pod *p = rb_k8s_add_pod(call->k, &doc, call->now_us);
     rb_k8s_queue_pod(call->k, p, call->now_us);
     rb_k8s_changed(call->k, p, "ADDED", call->now_us);
-    rb_k8s_write_pod(p, call->k, &call->json);
+    rb_k8s_write_pod(p, call->k, false, &call->json);
     return true;
 }
 
@@ -157,7 +158,7 @@ bool rb_k8s_pod_patch(struct rb_k8s_call *call)
         doc = (struct rb_doc){0};
         rb_k8s_changed(call->k, p, "MODIFIED", call->now_us);
     }
-    rb_k8s_write_pod(patched, call->k, &call->json);
+    rb_k8s_write_pod(patched, call->k, false, &call->json);
     return true;
 }
 
@@ -213,7 +214,7 @@ bool rb_k8s_pod_delete(struct rb_k8s_call *call)
     const struct rb_k8s_pod *p = NULL;
     for (int i = call->k->n_pods - 1; i >= 0 && !p; i--) // gone at once, perhaps
         p = strcmp(call->k->pods[i]->name, call->name) == 0 ? call->k->pods[i] : NULL;
-    rb_k8s_write_pod(p, call->k, &call->json);
+    rb_k8s_write_pod(p, call->k, false, &call->json);
     return true;
 }
 

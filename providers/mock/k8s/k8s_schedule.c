@@ -260,9 +260,11 @@ void rb_k8s_place_all(struct rb_mock_k8s *k, int64_t now_us)
     if (!k->needs_placing)
         return;
     k->needs_placing = false;
-    for (int i = 0; i < k->n_pods; i++)
+    for (int i = 0; i < k->n_pods; i++) {
+        k->pods[i]->was_tried = true;
         if (!k->pods[i]->machine)
             place(k, k->pods[i], now_us);
+    }
 }
 
 // --- machines that go ---

@@ -54,6 +54,7 @@ struct rb_k8s_pod {
     const char *disruption, *disruption_message; // NULL: none
     int64_t disruption_us;
     bool is_hopeless; // it never finds a machine
+    bool was_tried;   // a machine was looked for
     bool is_gone;     // the object
     int64_t due_us[RB_K8S_N_DUE];
     struct rb_chaos_verdict fate;
@@ -145,8 +146,8 @@ int64_t rb_k8s_draw_us(struct rb_mock_k8s *k, const struct rb_dist *d);
 
 // --- writing (k8s_write.c) ---
 
-void rb_k8s_write_pod(const struct rb_k8s_pod *p, const struct rb_mock_k8s *k, struct rb_json *j);
-void rb_k8s_write_lease(const struct rb_k8s_lease *l, const struct rb_mock_k8s *k, struct rb_json *j);
+void rb_k8s_write_pod(const struct rb_k8s_pod *p, const struct rb_mock_k8s *k, bool is_item, struct rb_json *j); // of a list
+void rb_k8s_write_lease(const struct rb_k8s_lease *l, const struct rb_mock_k8s *k, bool is_item, struct rb_json *j);
 void rb_k8s_write_event(const struct rb_k8s_event *e, const struct rb_mock_k8s *k, struct rb_json *j);
 void rb_k8s_write_machine(const struct rb_k8s_machine *m, const char *place, struct rb_json *j); // place NULL: no cloud's
 void rb_k8s_instant(struct rb_json *j, const char *key, int64_t unix_us); // whole seconds

@@ -80,7 +80,7 @@ static void write_present(const struct watch *w, struct rb_buf *out)
         RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
         struct rb_json j;
         rb_json_init(&j, &text, false);
-        rb_k8s_write_pod(p, w->k, &j);
+        rb_k8s_write_pod(p, w->k, false, &j);
         write_change("ADDED", text.data, out);
     }
 }

@@ -25,7 +25,9 @@ static void begin_meta(struct rb_json *j, const char *space, const char *name, c
                        int64_t created_us)
 {
     rb_json_kobject(j, "metadata");
-    rb_json_put(j, "name: %s, namespace: %s, uid: %s, resourceVersion: '%ju'", name, space, uid, (uintmax_t)version);
+    rb_json_put(j, "name: %s, namespace: %s, uid: %s", name, space, uid);
+    if (version) // a dry run has none
+        rb_json_put(j, "resourceVersion: '%ju'", (uintmax_t)version);
     rb_k8s_instant(j, "creationTimestamp", created_us);
 }
 
@@ -83,6 +85,8 @@ static void write_conditions(const struct rb_k8s_pod *p, struct rb_json *j)
     const bool ready = p->container.started_us >= 0 && !rb_k8s_has_ended(p) && !p->reason;
     const bool unknown = p->is_silent && p->due_us[RB_K8S_DUE_SILENT] == INT64_MAX;
     const int64_t since_us = p->scheduled_us >= 0 ? p->scheduled_us : p->created_us;
+    if (p->scheduled_us < 0 && !p->was_tried && !p->is_gated && !p->disruption)
+        return; // nobody has looked at it yet
     rb_json_karray(j, "conditions");
     if (p->disruption)
         write_condition(j, "DisruptionTarget", "True", p->disruption_us, p->disruption, p->disruption_message);
@@ -164,9 +168,17 @@ static void write_status(const struct rb_k8s_pod *p, const char *sidecar, struct
     rb_json_put(j, "}");
 }
 
-void rb_k8s_write_pod(const struct rb_k8s_pod *p, const struct rb_mock_k8s *k, struct rb_json *j)
+// In a list the objects have neither kind nor version.
+static void begin_object(struct rb_json *j, const char *version, const char *kind, bool is_item)
 {
-    rb_json_put(j, "{apiVersion: 'v1', kind: 'Pod'");
+    rb_json_put(j, "{");
+    if (!is_item)
+        rb_json_put(j, "apiVersion: %s, kind: %s", version, kind);
+}
+
+void rb_k8s_write_pod(const struct rb_k8s_pod *p, const struct rb_mock_k8s *k, bool is_item, struct rb_json *j)
+{
+    begin_object(j, "v1", "Pod", is_item);
     begin_meta(j, k->config->space, p->name, p->uid, p->version, p->created_us);
     write_member(j, "labels", p->labels);
     write_member(j, "annotations", p->annotations);
@@ -185,9 +197,9 @@ void rb_k8s_write_pod(const struct rb_k8s_pod *p, const struct rb_mock_k8s *k, s
 
 // --- the others ---
 
-void rb_k8s_write_lease(const struct rb_k8s_lease *l, const struct rb_mock_k8s *k, struct rb_json *j)
+void rb_k8s_write_lease(const struct rb_k8s_lease *l, const struct rb_mock_k8s *k, bool is_item, struct rb_json *j)
 {
-    rb_json_put(j, "{apiVersion: 'coordination.k8s.io/v1', kind: 'Lease'");
+    begin_object(j, "coordination.k8s.io/v1", "Lease", is_item);
     begin_meta(j, k->config->space, l->name, l->uid, l->version, l->created_us);
     write_member(j, "labels", l->labels);
     write_member(j, "annotations", l->annotations);
@@ -198,7 +210,7 @@ void rb_k8s_write_lease(const struct rb_k8s_lease *l, const struct rb_mock_k8s *
 
 void rb_k8s_write_event(const struct rb_k8s_event *e, const struct rb_mock_k8s *k, struct rb_json *j)
 {
-    rb_json_put(j, "{apiVersion: 'v1', kind: 'Event'");
+    rb_json_put(j, "{");
     begin_meta(j, k->config->space, e->name, e->name, e->version, e->first_us);
     rb_json_end_object(j);
     rb_json_put(j,
@@ -226,7 +238,7 @@ void rb_k8s_write_machine(const struct rb_k8s_machine *m, const char *place, str
 {
     const bool spot = m->offer->market == RB_MARKET_SPOT, cpu = strcmp(m->offer->accelerator, "CPU") == 0;
     rb_json_put(j,
-                "{apiVersion: 'v1', kind: 'Node', metadata: {name: %s, uid: %s, labels: {"
+                "{metadata: {name: %s, uid: %s, labels: {"
                 "node.kubernetes.io/instance-type: %s, karpenter.sh/capacity-type: %s, nvidia.com/gpu.product: %s, "
                 "kubernetes.io/hostname: %s}}, spec: {",
                 m->name, m->name, m->offer->instance_type, spot ? "spot" : "on-demand", m->offer->accelerator, m->name);

@@ -386,13 +386,14 @@ static bool check_right(struct rb_k8s_call *call, const struct route *route, con
     const bool is_ours = !call->space || strcmp(call->space, call->k->config->space) == 0;
     if (!route->verb || (is_ours && rb_k8s_may(call->k, verb, route->resource)))
         return true;
-    call->refusal.kind = route->resource;
+    const char *kind = rb_arena_strndup(call->arena, route->resource, strcspn(route->resource, "/"));
+    call->refusal.kind = kind;
     call->refusal.name = call->name;
     return rb_k8s_refuse(
         call, 403, "Forbidden",
         "%s%s%s%s is forbidden: User \"system:serviceaccount:%s:rubberband\" cannot %s resource \"%s\" "
         "in API group \"%s\"%s%.100s%s",
-        route->resource, call->name ? " \"" : "", call->name ? call->name : "", call->name ? "\"" : "",
+        kind, call->name ? " \"" : "", call->name ? call->name : "", call->name ? "\"" : "",
         call->k->config->space, verb, route->resource, rb_k8s_group_of(call),
         call->space ? " in the namespace \"" : " at the cluster scope", call->space ? call->space : "",
         call->space ? "\"" : "");

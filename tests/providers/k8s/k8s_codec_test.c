@@ -378,7 +378,8 @@ static void refusals(void **state)
         enum rb_api_reaction reaction;
     } cases[] = {
         {401, "Unauthorized", "Unauthorized", RB_ERR_DENIED, RB_API_REFRESH},
-        {403, "Forbidden", "pods is forbidden: User x cannot create", RB_ERR_DENIED, RB_API_FAIL},
+        {403, "Forbidden", "pods is forbidden: User \\\"x\\\" cannot create", RB_ERR_DENIED, RB_API_PERHAPS_STARTING},
+        {403, "Forbidden", "pods rb-1 is forbidden: violates PodSecurity", RB_ERR_DENIED, RB_API_FAIL},
         {403, "Forbidden", "pods rb-1 is forbidden: exceeded quota: q", RB_ERR_DENIED, RB_API_FAIL},
         {404, "NotFound", "pods rb-1 not found", RB_ERR_NOT_FOUND, RB_API_FAIL},
         {409, "AlreadyExists", "pods rb-1 already exists", RB_ERR_UNKNOWN_OUTCOME, RB_API_FAIL},

@@ -23,8 +23,9 @@ BIN = None
 FAULTS = """format: rb-chaos/1
 rules:
   - {where: {front: k8s, action: leases.create}, times: 1, what: lost_response}
-  - {where: {front: k8s, action: pods.create}, when: {call: 2}, times: 1, what: lost_response}
-  - {where: {front: k8s, action: pods.create}, when: {call: 3}, times: 1, what: {error: {code: Conflict, status: 409, message: "Operation cannot be fulfilled on resourcequotas \\"q\\""}}}
+  - {where: {front: k8s, action: pods.create}, times: 2, what: {error: {code: Forbidden, status: 403, message: "pods is forbidden: User \\"ann\\" cannot create resource \\"pods\\""}}}
+  - {where: {front: k8s, action: pods.create}, when: {call: 4}, times: 1, what: lost_response}
+  - {where: {front: k8s, action: pods.create}, when: {call: 5}, times: 1, what: {error: {code: Conflict, status: 409, message: "Operation cannot be fulfilled on resourcequotas \\"q\\""}}}
   - {where: {front: k8s, action: pods.list}, when: {call: 3}, times: 1, what: {truncated_body: {fraction: 0.5}}}
   - {where: {front: k8s, action: pods.list}, when: {call: 5}, times: 1, what: {error: {code: Expired, status: 410, message: "too old"}}}
   - {where: {front: k8s, action: pods.list}, when: {call: 6}, times: 1, what: throttle}
