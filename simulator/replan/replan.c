@@ -278,16 +278,23 @@ static int64_t end_of(const struct rb_prediction *p, const struct rb_plan *plan,
     return plan->admit_until_us > 0 && plan->admit_until_us < end_us ? plan->admit_until_us : end_us;
 }
 
-struct rb_replan *rb_replan_begin(struct rb_prediction *p, const struct rb_replan_limits *limits)
+bool rb_replan_is_possible(const struct rb_prediction *p)
 {
     const struct rb_engine *e = rb_prediction_engine(p);
-    const int stage = e ? rb_engine_stage(e) : -1;
-    const struct rb_plan *plan = e ? rb_engine_present_plan(e) : NULL;
-    if (!plan || stage < 0)
+    if (!e || rb_engine_stage(e) < 0)
+        return false;
+    const struct rb_plan *plan = rb_engine_present_plan(e);
+    const int first = first_to_change(e, plan, rb_engine_stage(e));
+    return first < plan->n_stages && is_plain(plan, first);
+}
+
+struct rb_replan *rb_replan_begin(struct rb_prediction *p, const struct rb_replan_limits *limits)
+{
+    if (!rb_replan_is_possible(p))
         return NULL;
-    const int first = first_to_change(e, plan, stage);
-    if (first >= plan->n_stages || !is_plain(plan, first))
-        return NULL;
+    const struct rb_engine *e = rb_prediction_engine(p);
+    const struct rb_plan *plan = rb_engine_present_plan(e);
+    const int stage = rb_engine_stage(e), first = first_to_change(e, plan, stage);
     struct rb_replan_choices base = {0};
     struct rb_replan *r = rb_xcalloc(1, sizeof *r);
     *r = (struct rb_replan){
