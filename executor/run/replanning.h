@@ -16,7 +16,6 @@ struct rb_replanning {
     double p_best;               // after it: of keeping both limits with the nodes that are followed
     int n_stages, below;         // that had begun at the last check; checks in a row
     int settled_stage;           // the last one in or after which a cheaper plan was looked for; -1: none yet
-    bool rests;                  // for a cheaper one, from a change to the next barrier
     int64_t rests_until_us;      // for a surer one
     int n_hopeless;              // searches in a row
     bool said_hopeless;

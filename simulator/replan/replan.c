@@ -14,9 +14,11 @@ enum {
     FEW_RUNS = 16,          // after which an exchange that is clearly worse is dropped
     FEWER = 4,              // runs of these that keep the limits than would be enough
     MOST_FINALISTS = 3,     // that are judged
+    CLEAR_RUNS = 256,       // of the plan in force, where they leave no doubt
 };
 
 #define FAR_DEARER 1.05 // than the best in the same runs
+#define CLEAR_SE   3    // standard errors
 
 #define ABOUT (1.5 / RB_REPLAN_RANKED_RUNS) // of probability: one run of those that rank exchanges
 
@@ -162,25 +164,28 @@ static void end_round(struct rb_replan *r)
 
 // ---- the verdict
 
-static double share_that_keeps(const struct rb_replan *r, const struct rb_replan_judged *j)
+// Is it clear by the runs so far that it keeps the limits with the confidence, or that it does not?
+static bool is_clear(const struct rb_replan *r, const struct rb_replan_judged *j)
 {
-    int n = 0;
-    for (int i = 0; i < RB_REPLAN_JUDGED_RUNS; i++)
-        n += keeps(r, j->time_us[i], j->cost_uusd[i]);
-    return (double)n / RB_REPLAN_JUDGED_RUNS;
+    const double c = r->limits.confidence;
+    return j->n >= CLEAR_RUNS && fabs(j->p - c) > CLEAR_SE * sqrt(c * (1 - c) / j->n);
 }
 
-// Plays some more runs of what is judged. True: it is.
+// Plays some more runs of what is judged. True: it is. Of the plan in force few are enough where they are clear.
 static bool judge_some(struct rb_replan *r, struct rb_replan_judged *j, int index)
 {
     const struct rb_event advice = advice_of(r, &r->listed[index].choices);
-    r->failed = !rb_prediction_try(r->prediction, index ? &advice : NULL, FIRST_JUDGED + (uint32_t)j->n, RB_REPLAN_STEP,
-                                   j->time_us + j->n, j->cost_uusd + j->n);
-    j->n += RB_REPLAN_STEP;
-    if (j->n < RB_REPLAN_JUDGED_RUNS || r->failed)
+    const int from = j->n;
+    r->failed = !rb_prediction_try(r->prediction, index ? &advice : NULL, FIRST_JUDGED + (uint32_t)from, RB_REPLAN_STEP,
+                                   j->time_us + from, j->cost_uusd + from);
+    if (r->failed)
         return false;
-    j->p = share_that_keeps(r, j);
-    return true;
+    j->n += RB_REPLAN_STEP;
+    int n_kept = 0;
+    for (int i = 0; i < j->n; i++)
+        n_kept += keeps(r, j->time_us[i], j->cost_uusd[i]);
+    j->p = (double)n_kept / j->n;
+    return j->n == RB_REPLAN_JUDGED_RUNS || (index == 0 && is_clear(r, j));
 }
 
 // The cheapest of those that seemed surer than the one that was judged last. -1: none.
@@ -200,17 +205,19 @@ static void conclude(struct rb_replan *r)
     struct rb_replan_found *f = &r->found;
     const struct rb_replan_judged *base = &r->judged[0], *best = &r->judged[r->best != 0];
     double before[RB_REPLAN_JUDGED_RUNS], after[RB_REPLAN_JUDGED_RUNS];
-    for (int i = 0; i < RB_REPLAN_JUDGED_RUNS; i++) {
+    const int n = base->n;
+    for (int i = 0; i < n; i++) {
         before[i] = (double)base->cost_uusd[i];
         after[i] = (double)best->cost_uusd[i];
-        f->dearest_uusd = best->cost_uusd[i] > f->dearest_uusd ? best->cost_uusd[i] : f->dearest_uusd;
     }
-    const struct rb_paired pair = rb_paired_of(before, after, RB_REPLAN_JUDGED_RUNS);
+    for (int i = 0; i < best->n; i++)
+        f->dearest_uusd = best->cost_uusd[i] > f->dearest_uusd ? best->cost_uusd[i] : f->dearest_uusd;
+    const struct rb_paired pair = rb_paired_of(before, after, n);
     f->p_before = base->p;
     f->p_after = best->p;
-    f->cost_before_uusd = rb_mean_of(before, RB_REPLAN_JUDGED_RUNS).mean;
-    f->cost_after_uusd = rb_mean_of(after, RB_REPLAN_JUDGED_RUNS).mean;
-    f->saving_se_uusd = pair.difference.sd / sqrt(RB_REPLAN_JUDGED_RUNS);
+    f->cost_before_uusd = rb_mean_of(before, n).mean;
+    f->cost_after_uusd = rb_mean_of(after, n).mean;
+    f->saving_se_uusd = pair.difference.sd / sqrt(n);
     const struct rb_stage_change *old = r->listed[0].choices.stages, *new = r->listed[r->best].choices.stages;
     for (int s = r->first; s < r->n_stages; s++) {
         if (memcmp(&new[s], &old[s], sizeof new[s]) != 0)
@@ -236,9 +243,9 @@ static bool is_flattered(struct rb_replan *r)
 // The plan in force, and the best unless that is the same.
 static void judge_next(struct rb_replan *r)
 {
-    const bool is_base = r->judged[0].n < RB_REPLAN_JUDGED_RUNS;
-    struct rb_replan_judged *j = &r->judged[is_base ? 0 : 1];
-    if (judge_some(r, j, is_base ? 0 : r->best) && (is_base ? r->best == 0 : !is_flattered(r)))
+    if (!r->base_judged)
+        r->base_judged = judge_some(r, &r->judged[0], 0);
+    else if (r->best == 0 || (judge_some(r, &r->judged[1], r->best) && !is_flattered(r)))
         conclude(r);
 }
 

@@ -5,6 +5,7 @@
 #include "profiles/job/job_scheduler.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -92,12 +93,23 @@ static int scaled(int nodes, double times)
 
 // ---- near
 
-static const double times_nodes[] = {0.5, 2 / 3.0, 1.5, 2, 4};
-enum { N_TIMES = sizeof times_nodes / sizeof times_nodes[0] };
+static const double times_nodes[] = {2 / 3.0, 1.5, 0.5, 2, 4};
+enum { N_TIMES = sizeof times_nodes / sizeof times_nodes[0], N_NEAR = 2 };
+
+// What is further is among the singles, if these were made.
+static bool is_only_near(const struct rb_replan *r)
+{
+    return r->n_singles > 0;
+}
+
+static int n_times(const struct rb_replan *r)
+{
+    return is_only_near(r) ? N_NEAR : N_TIMES;
+}
 
 static void exchange_nodes(struct rb_replan *r, int stage)
 {
-    for (int i = -2; i < N_TIMES; i++) {
+    for (int i = -2; i < n_times(r); i++) {
         struct rb_replan_choices c = r->listed[r->best].choices;
         struct rb_stage_change *s = &c.stages[stage];
         const int before = s->nodes;
@@ -110,9 +122,14 @@ static void exchange_nodes(struct rb_replan *r, int stage)
 static void exchange_gpus(struct rb_replan *r, int stage)
 {
     const struct rb_trial_spec *trial = &r->plan->job->trial;
+    int present = 0;
+    while (present < trial->n_sizes - 1 && trial->sizes[present] < r->listed[r->best].choices.stages[stage].gpus_per_trial)
+        present++;
     for (int i = 0; i < trial->n_sizes; i++) {
         struct rb_replan_choices c = r->listed[r->best].choices;
         struct rb_stage_change *s = &c.stages[stage];
+        if (is_only_near(r) && abs(i - present) > 1)
+            continue;
         const int slots = rb_placement_capacity(s->nodes, gpus_of(r, s), s->gpus_per_trial);
         s->gpus_per_trial = trial->sizes[i];
         offer_exchange(r, &c);
@@ -137,7 +154,7 @@ static void exchange_offers(struct rb_replan *r, int stage)
 
 static void exchange_all(struct rb_replan *r)
 {
-    for (int i = 0; i < N_TIMES; i++) {
+    for (int i = 0; i < n_times(r); i++) {
         struct rb_replan_choices c = r->listed[r->best].choices;
         for (int s = r->first; s < r->n_stages; s++)
             c.stages[s].nodes = at_most(scaled(c.stages[s].nodes, times_nodes[i]), r, &c.stages[s]);

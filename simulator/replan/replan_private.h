@@ -49,7 +49,7 @@ struct rb_replan {
     int round;
     double surest; // of all that were ranked
     int64_t ranked_cost_uusd[RB_REPLAN_RANKED_RUNS], best_cost_uusd[RB_REPLAN_RANKED_RUNS]; // of the next one, and of best_of_round
-    bool searched, failed, concluded;
+    bool searched, base_judged, failed, concluded;
     struct rb_replan_judged judged[2]; // the plan in force, and the best
     int n_finalists;                   // that were judged before it
     struct rb_replan_found found;
