@@ -12,19 +12,16 @@
 #include "random_job.h"
 
 #include "base/order.h"
-#include "executor/run/replanning.h"
-#include "executor/run/standing.h"
+#include "base/stream.h"
+#include "executor/rehearsal/rehearsal.h"
 #include "samplers/model/normal.h"
-#include "simulator/model/spending.h"
-#include "simulator/world/world.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-enum { LEAST_BETWEEN_US = 30000000, CHECKS_A_DEADLINE = 50, DEADLINE = 2 };
+enum { DEADLINE = 2 };
 
 #define SURE 0.9 // of an oracle's plan, for the jobs of the last ratio
 
@@ -44,13 +41,6 @@ struct times {
 };
 static struct times checks, searches;
 
-static double cpu_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
 static void took(struct times *t, double ms)
 {
     t->ms = rb_grow(t->ms, t->n, sizeof *t->ms);
@@ -67,156 +57,49 @@ static void print_times(const char *what, struct times *t)
 
 // ---- a run
 
-struct lived {
-    struct rb_event *events;
-    int n;
-    struct rb_world_result result;
+struct watched {
+    const struct rb_plan *plan;
+    bool changed;
 };
 
-static void keep(void *ctx, const struct rb_engine *e, const struct rb_event *event, const struct rb_actions *actions)
+static void look(void *ctx, int64_t now_us, const struct rb_rehearsal_times *t, const char *words)
 {
-    struct lived *l = ctx;
+    const struct watched *w = ctx;
+    took(&checks, (double)t->check_us / 1e3);
+    if (t->search_us > 0)
+        took(&searches, (double)t->search_us / 1e3);
+    if (getenv("REPLAN_SHOW") && t->search_us > 0)
+        fprintf(stderr, "%.0f of %.0f s: searched %.0f ms %s\n", (double)now_us / 1e6, (double)w->plan->deadline_us / 1e6,
+                (double)t->search_us / 1e3, words);
+}
+
+static void notice(void *ctx, const struct rb_engine *e, const struct rb_event *event, const struct rb_actions *actions)
+{
+    struct watched *w = ctx;
     (void)e;
     (void)actions;
-    l->events = rb_grow(l->events, l->n, sizeof *l->events);
-    l->events[l->n++] = *event;
+    w->changed = w->changed || event->kind == RB_EVENT_ADVICE;
 }
 
-// The world as it is, from the events on that it has.
-static void live(const struct rb_scenario *truth, const struct rb_plan *plan, uint32_t replicate, struct lived *l)
+// out_changed NULL: as planned.
+static struct rb_world_result carry_out(const struct rb_scenario *truth, const struct rb_plan *plan, uint32_t replicate,
+                                        bool *out_changed)
 {
+    struct watched w = {.plan = plan};
+    struct rb_world_result result;
     struct rb_err err;
-    const int n = l->n;
-    RB_AUTO(rb_auto_free) struct rb_event *history = rb_xcalloc((size_t)n + 1, sizeof *history);
-    if (n > 0)
-        memcpy(history, l->events, (size_t)n * sizeof *history);
-    const struct rb_world_options opt = {
-        .replicate = replicate,
-        .observe = keep,
-        .observe_ctx = l,
-        .deadline_us = -1,
-        .budget_uusd = -1,
-        .history = history,
-        .n_history = n,
-        .now_us = n > 0 ? history[n - 1].time_us : 0,
-    };
-    must(rb_world_run(truth, plan, &opt, &l->result, &err), &err);
-}
-
-static struct rb_progress stand(struct rb_standing *standing, const struct rb_plan *plan, int64_t now_us)
-{
-    struct rb_progress now;
-    rb_progress_of_engine(rb_prediction_engine(standing->prediction), plan, &now);
-    now.elapsed_us = now_us;
-    now.spent_uusd =
-        rb_spending_at(rb_prediction_scenario(standing->prediction), rb_prediction_engine(standing->prediction), now_us);
-    now.deadline_us = plan->deadline_us;
-    rb_standing_settle(standing, &now);
-    rb_standing_report(standing, &now);
-    return now;
-}
-
-// True: the plan was changed; *out is the advice.
-static bool decide(struct rb_replanning *r, struct rb_standing *standing, const struct rb_plan *plan, int64_t now_us,
-                   struct rb_event *out)
-{
-    RB_AUTO(rb_buf_finish) struct rb_buf words = RB_BUF_INIT;
-    double began_ms = cpu_ms();
-    const struct rb_progress now = stand(standing, plan, now_us);
-    took(&checks, cpu_ms() - began_ms);
-    enum rb_replan_verdict verdict = RB_REPLAN_NOTHING;
-    began_ms = cpu_ms();
-    rb_replanning_check(r, standing->prediction, &now);
-    const bool is_search = rb_replanning_is_busy(r);
-    while (rb_replanning_is_busy(r))
-        verdict = rb_replanning_work(r, standing->prediction, &now, out, &words);
-    if (is_search)
-        took(&searches, cpu_ms() - began_ms);
-    if (getenv("REPLAN_SHOW"))
-        fprintf(stderr, "%.0f of %.0f s, stage %d %d/%d: P %.2f pace %.2f: %s\n", (double)now_us / 1e6, (double)plan->deadline_us / 1e6,
-                now.stage, now.trials_ended, now.trials, now.p_on_time, now.pace,
-                words.len > 0 ? rb_buf_str(&words) : is_search ? "searched" : "");
-    out->time_us = now_us;
-    out->because = NULL;
-    return verdict == RB_REPLAN_TAKE;
-}
-
-struct carried {
-    struct lived l;
-    struct rb_standing standing;
-    struct rb_replanning replanning;
-    int n_seen; // events that the prediction has
-    int stage;  // at the last check
-    int n_changes;
-};
-
-static void see(struct carried *c, const struct rb_event *event)
-{
-    rb_prediction_event(c->standing.prediction, event);
-    c->n_seen++;
-}
-
-// From here on with other nodes.
-static void follow(struct carried *c, const struct rb_scenario *truth, const struct rb_plan *plan, uint32_t replicate,
-                   struct rb_event *advice, struct rb_arena *arena)
-{
-    struct rb_stage_change *changes = rb_arena_array(arena, (size_t)advice->n_changes, sizeof *changes);
-    memcpy(changes, advice->changes, (size_t)advice->n_changes * sizeof *changes);
-    advice->changes = changes;
-    c->l.n = c->n_seen;
-    c->l.events = rb_grow(c->l.events, c->l.n, sizeof *c->l.events);
-    c->l.events[c->l.n++] = *advice;
-    see(c, advice);
-    live(truth, plan, replicate, &c->l);
-    c->n_changes++;
-}
-
-// The instant of the next check, after what happened until then. -1: none is left.
-static int64_t wait_for_check(struct carried *c, int64_t next_us)
-{
-    const struct rb_engine *e = rb_prediction_engine(c->standing.prediction);
-    while (c->n_seen < c->l.n) {
-        const struct rb_event event = c->l.events[c->n_seen];
-        if (event.time_us > next_us)
-            return next_us;
-        see(c, &event);
-        if (rb_job_is_final(rb_engine_outcome(e, NULL)))
-            return -1;
-        if (rb_engine_stage(e) > c->stage) {
-            c->stage = rb_engine_stage(e);
-            return event.time_us;
-        }
+    struct rb_world_options opt = {
+        .replicate = replicate, .observe = notice, .observe_ctx = &w, .deadline_us = -1, .budget_uusd = -1};
+    if (out_changed) {
+        opt.reactor = rb_rehearsal_begin(plan);
+        rb_rehearsal_look(opt.reactor, look, &w);
     }
-    return -1;
-}
-
-static struct rb_world_result replan(const struct rb_scenario *truth, const struct rb_plan *plan, uint32_t replicate,
-                                     struct rb_arena *arena, bool *out_changed)
-{
-    struct carried c = {.standing = {.prediction = rb_prediction_create(plan)}, .stage = -1};
-    const int64_t share_us = plan->deadline_us / CHECKS_A_DEADLINE;
-    const int64_t between_us = share_us > LEAST_BETWEEN_US ? share_us : LEAST_BETWEEN_US;
-    rb_replanning_init(&c.replanning, plan);
-    live(truth, plan, replicate, &c.l);
-    for (int64_t at_us = 0; (at_us = wait_for_check(&c, at_us + between_us)) >= 0;) {
-        struct rb_event advice;
-        if (rb_replan_is_possible(c.standing.prediction) && decide(&c.replanning, &c.standing, plan, at_us, &advice))
-            follow(&c, truth, plan, replicate, &advice, arena);
+    must(rb_world_run(truth, plan, &opt, &result, &err), &err);
+    if (out_changed) {
+        opt.reactor->destroy(opt.reactor);
+        *out_changed = w.changed;
     }
-    const struct rb_world_result result = c.l.result;
-    *out_changed = c.n_changes > 0;
-    rb_replanning_finish(&c.replanning);
-    rb_prediction_destroy(c.standing.prediction);
-    free(c.l.events);
     return result;
-}
-
-static struct rb_world_result carry_out(const struct rb_scenario *truth, const struct rb_plan *plan, uint32_t replicate)
-{
-    struct lived l = {0};
-    live(truth, plan, replicate, &l);
-    free(l.events);
-    return l.result;
 }
 
 // ---- a job
@@ -301,8 +184,9 @@ static void try_run(struct random_job *j, uint32_t number, const struct bench_ca
     must(rb_scenario_init(&truth, &j->job, &profile, plan->offers, plan->n_offers, plan->catalog, 99, &err), &err);
     must(rb_scenario_init(&oracles_truth, &j->job, &profile, oracles->offers, oracles->n_offers, oracles->catalog, 99, &err),
          &err);
-    const struct rb_world_result open = carry_out(&truth, plan, run), oracle = carry_out(&oracles_truth, oracles, run),
-                                 replanned = replan(&truth, plan, run, &j->arena, &changed);
+    const struct rb_world_result open = carry_out(&truth, plan, run, NULL),
+                                 oracle = carry_out(&oracles_truth, oracles, run, NULL),
+                                 replanned = carry_out(&truth, plan, run, &changed);
     count(t, OPEN, &open, plan->deadline_us);
     count(t, REPLANNED, &replanned, plan->deadline_us);
     count(t, ORACLE, &oracle, plan->deadline_us);
@@ -318,7 +202,6 @@ static bool try_job(uint64_t seed, uint32_t number, const struct bench_case *c, 
     struct rb_profile believed, known;
     struct rb_plan plan, oracles;
     random_job_init(&j, seed, number, 1, 1);
-    j.job.on_drift = RB_DRIFT_REPLAN;
     const bool ok = make_plans(&j, c, &believed, &known, &plan, &oracles);
     for (int i = 0; i < n_runs && ok; i++)
         try_run(&j, number, c, (uint32_t)i, &plan, &oracles, out);
