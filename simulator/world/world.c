@@ -33,6 +33,7 @@ struct world {
     int trials_cap;
     int64_t now_us;
     int64_t n_events, n_units;
+    int n_advised;
     int64_t paid_until_us; // the budget pays for all nodes owned or requested until then; -1: unknown
     int64_t look_ahead_us; // horizon of that search
     int64_t first_full_us; // -1: no trial has reported R yet
@@ -836,6 +837,7 @@ static bool is_advised(struct world *w, int64_t next_us)
     struct rb_event advice;
     if (!w->opt->reactor || !w->opt->reactor->decide(w->opt->reactor, next_us, &advice))
         return false;
+    w->n_advised++;
     step(w, &advice);
     return true;
 }
@@ -885,6 +887,7 @@ static bool sum_up(struct world *w, struct rb_world_result *out)
                                 .best_metric = NAN,
                                 .n_events = w->n_events,
                                 .n_units = w->n_units,
+                                .n_advised = w->n_advised,
                                 .n_nodes = rb_engine_n_nodes(w->engine),
                                 .first_full_us = w->first_full_us};
     if (rb_markets_table_is_over(w->markets, w->now_us))

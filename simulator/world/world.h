@@ -64,6 +64,7 @@ struct rb_world_result {
     enum rb_stop_reason stop_reason;
     int64_t n_events;
     int n_nodes;
+    int n_advised;           // times that its reactor gave advice
     int64_t n_units;         // resource that was trained and reported, including lost units
     int n_trained;           // trials that have reported
     int n_full;              // of these, those that reached R
