@@ -177,20 +177,18 @@ static void nothing_changes_where_all_is_well(void **state)
     assert_int_equal(s.n_taken, 0);
 }
 
-// One machine is three times as slow for two minutes, any of them, at any time. That is not the speed of all.
+// One machine is three times as slow for two minutes, early or late. That is not the speed of all.
 static void a_spike_on_one_machine_changes_nothing(void **state)
 {
     (void)state;
     static struct slow_run s;
     const int64_t usual_us = run(&s, RB_DRIFT_WARN, 20 * RB_US_PER_S, -1);
-    for (int i = 0; i < 12; i++) {
+    for (int i = 0; i < 4; i++) {
         begin(&s, RB_DRIFT_REPLAN, 20 * RB_US_PER_S, usual_us + usual_us / 2);
-        s.r.machines.training.spike.instance = i % 3;
-        s.r.machines.training.spike.from_us = i / 3 * 60 * RB_US_PER_S;
+        s.r.machines.training.spike.instance = i % 2;
+        s.r.machines.training.spike.from_us = i / 2 * 60 * RB_US_PER_S;
         s.r.machines.training.spike.until_us = s.r.machines.training.spike.from_us + 120 * RB_US_PER_S;
         const int64_t ended_us = carry_on(&s, end_of_time);
-        print_message("machine %d from %d s: ended after %d s of %d %s\n", i % 3, i / 3 * 60, (int)(ended_us / RB_US_PER_S),
-                      (int)((usual_us + usual_us / 2) / RB_US_PER_S), s.words);
         assert_true(s.r.finished && ended_us > 0);
         assert_int_equal(s.n_taken, 0);
         end(&s);
