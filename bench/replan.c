@@ -2,7 +2,8 @@
 // `on_drift: replan`, on the same draws.
 //
 //     replan [RUNS [JOBS [CASE [SEED]]]]   CASE: only this line, from 0; SEED: of the jobs
-//     REPLAN_SHOW=1: every search, REPLAN_JOBS=1: every job, on stderr; REPLAN_KNOWS=1: who re-plans knows the true speed
+//     REPLAN_SHOW=1: every search, REPLAN_JOBS=1: every job, on stderr; REPLAN_KNOWS=1: who re-plans knows the true speed;
+//     REPLAN_CONFIDENCE=0.98: what plans are made with
 //
 // Random jobs (bench/random_job.h), planned with confidence 0.95 for twice the time of the fastest plan. A line a case: the share of runs that were on time, as planned, re-planned
 // and by an oracle's plan, which knows the speed; of the ratios of mean costs the geometric mean over jobs, the last one
@@ -141,6 +142,7 @@ static double times_of(const struct bench_case *c, uint32_t number, uint32_t run
 static bool make_plan(struct random_job *j, const struct rb_profile *profile, int64_t deadline_us,
                       enum rb_objective objective, struct rb_plan *out)
 {
+    const char *confidence = getenv("REPLAN_CONFIDENCE");
     struct rb_plan_request req = j->req;
     struct rb_plan_result result;
     struct rb_err err;
@@ -148,6 +150,8 @@ static bool make_plan(struct random_job *j, const struct rb_profile *profile, in
     req.deadline_us = deadline_us;
     req.objective = objective;
     req.alone = true;
+    if (confidence && objective == RB_OBJECTIVE_MIN_COST)
+        req.confidence = atof(confidence);
     return rb_make_plan(&req, "optimal", &j->arena, out, &result, &err);
 }
 
@@ -246,9 +250,9 @@ static void try_case(const struct bench_case *c, int n_runs, int n_jobs, uint64_
         all.n_changed += t.n_changed;
         all.n += t.n;
         if (getenv("REPLAN_JOBS"))
-            fprintf(stderr, "job %d: on time %.2f %.2f %.2f, cost over open loop's: re-planned %.3f, oracle's %.3f\n", number,
+            fprintf(stderr, "job %d: on time %.2f %.2f %.2f, $%.4f as planned, over that: re-planned %.3f, oracle's %.3f\n", number,
                     t.on_time[OPEN] / t.n, t.on_time[REPLANNED] / t.n, t.on_time[ORACLE] / t.n,
-                    t.cost_uusd[REPLANNED] / t.cost_uusd[OPEN], t.cost_uusd[ORACLE] / t.cost_uusd[OPEN]);
+                    t.cost_uusd[OPEN] / t.n / 1e6, t.cost_uusd[REPLANNED] / t.cost_uusd[OPEN], t.cost_uusd[ORACLE] / t.cost_uusd[OPEN]);
     }
     const bool has_oracle = c->times > 0;
     char times[32] = "drawn";
