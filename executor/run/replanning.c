@@ -49,8 +49,8 @@ static bool is_short(const struct rb_replanning *r, const struct rb_progress *no
     return now->p_on_time < r->confidence - RB_DRIFT_MARGIN || now->p_in_budget < r->confidence - RB_DRIFT_MARGIN;
 }
 
-// Half of the trials at work have not shown yet how fast they train: nodes would be bought for a guess. Nodes that are lost
-// or late cannot wait for that, and to stop needs no nodes.
+// Half of the trials at work have not shown yet how fast they train: nodes would be bought for a guess. Nodes that are
+// lost or late cannot wait for that, and to stop needs no nodes.
 static bool is_too_early(const struct rb_replanning *r, struct rb_prediction *p, const struct rb_progress *now)
 {
     struct rb_prediction_pace pace;
@@ -73,7 +73,8 @@ static bool is_half_done(const struct rb_engine *e, const struct rb_progress *no
 }
 
 // Once a stage, when half of it is done; if it ended without that, at its barrier.
-static bool may_save(const struct rb_replanning *r, struct rb_prediction *p, const struct rb_progress *now, bool at_barrier)
+static bool may_save(const struct rb_replanning *r, struct rb_prediction *p, const struct rb_progress *now,
+                     bool at_barrier)
 {
     struct rb_prediction_pace pace;
     if (r->mode != RB_DRIFT_REPLAN || !rb_prediction_pace(p, &pace))

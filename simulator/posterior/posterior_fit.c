@@ -398,8 +398,8 @@ static double common_level(const struct fit *f, int training, double *out_varian
     return precision > 0 ? sum / precision : 0;
 }
 
-// Where the level is too far from the profile, alpha gives way; beta only where layouts differ too much from each other:
-// a training set of twice the size is no reason to doubt how training scales.
+// Where the level is too far from the profile, alpha gives way; beta only where layouts differ too much from each
+// other: a training set of twice the size is no reason to doubt how training scales.
 static void widen(struct fit *f, int training)
 {
     struct rb_posterior *p = f->p;

@@ -39,8 +39,10 @@ static bool keeps(const struct rb_replan *r, int64_t time_us, int64_t cost_uusd)
            (r->limits.budget_uusd < 0 || cost_uusd <= r->limits.budget_uusd);
 }
 
-// Adds some more runs of an exchange to its score, each with this weight. out_cost_uusd may be NULL. False: it comes to no end.
-static bool play_some(struct rb_replan *r, struct rb_replan_exchange *x, int first, double weight, int64_t *out_cost_uusd)
+// Adds some more runs of an exchange to its score, each with this weight. out_cost_uusd may be NULL. False: it comes to
+// no end.
+static bool play_some(struct rb_replan *r, struct rb_replan_exchange *x, int first, double weight,
+                      int64_t *out_cost_uusd)
 {
     int64_t time_us[RB_REPLAN_STEP], cost_uusd[RB_REPLAN_STEP];
     const struct rb_event advice = advice_of(r, &x->choices);

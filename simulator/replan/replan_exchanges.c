@@ -123,7 +123,8 @@ static void exchange_gpus(struct rb_replan *r, int stage)
 {
     const struct rb_trial_spec *trial = &r->plan->job->trial;
     int present = 0;
-    while (present < trial->n_sizes - 1 && trial->sizes[present] < r->listed[r->best].choices.stages[stage].gpus_per_trial)
+    const int gpus = r->listed[r->best].choices.stages[stage].gpus_per_trial;
+    while (present < trial->n_sizes - 1 && trial->sizes[present] < gpus)
         present++;
     for (int i = 0; i < trial->n_sizes; i++) {
         struct rb_replan_choices c = r->listed[r->best].choices;
@@ -207,8 +208,9 @@ static void add_single(struct rb_replan *r, int stage, int offer, int gpus, int 
     const int per_node = gpus_of(r, s);
     s->nodes = gpus > per_node ? slots * ((gpus + per_node - 1) / per_node)
                                : (slots + per_node / gpus - 1) / (per_node / gpus);
-    const bool is_new = !is_same(r, &r->singles[r->n_singles - 1].choices, &c) && !is_same(r, &r->listed[0].choices, &c);
-    if (is_new && r->n_singles < MOST_SINGLES && are_possible(r, &c))
+    const bool is_new =
+        !is_same(r, &r->singles[r->n_singles - 1].choices, &c) && !is_same(r, &r->listed[0].choices, &c);
+    if (is_new && r->n_singles < MOST_SINGLES && r->n_singles < 4 * r->most_listed && are_possible(r, &c))
         single(r, &c);
 }
 

@@ -40,15 +40,16 @@ struct rb_replan {
     int stage, first, n_stages; // first: that may be changed, the one under way or the next
     bool overlaps;              // its stages
     int64_t end_us;             // by when it should have ended
-    struct rb_replan_exchange *singles; // the plan in force, and with one stage changed, [n_singles]; the first n_screened have scores
-    int n_singles, n_screened;
+    struct rb_replan_exchange *singles; // the plan in force, and that with one stage changed, [n_singles]
+    int n_singles, n_screened;          // the first n_screened have scores
     struct rb_replan_exchange *listed; // the plan in force first, in the order in which they are ranked, [n_listed]
     int n_listed, most_listed;
     int n_ranked, n_runs;    // of them; runs of the next one
     int best, best_of_round; // index
     int round;
     double surest; // of all that were ranked
-    int64_t ranked_cost_uusd[RB_REPLAN_RANKED_RUNS], best_cost_uusd[RB_REPLAN_RANKED_RUNS]; // of the next one, and of best_of_round
+    int64_t ranked_cost_uusd[RB_REPLAN_RANKED_RUNS]; // of the next one
+    int64_t best_cost_uusd[RB_REPLAN_RANKED_RUNS];   // of best_of_round
     bool searched, base_judged, failed, concluded;
     struct rb_replan_judged judged[2]; // the plan in force, and the best
     int n_finalists;                   // that were judged before it
