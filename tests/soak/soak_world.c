@@ -282,7 +282,9 @@ static void make_stage(const struct soak_world *w, struct draw *d, const struct 
 // About what the fake machines do; the markets for spot machines go down.
 static const char profile[] =
     "format: rb-profile/1\nname: soak\nunit: epoch\nsource: test\n"
-    "training: [{accelerator: T4, base_s: 20, relative_error: 0.25, layouts: [{gpus: 1, nodes: 1, speedup: 1}, {gpus: 2, nodes: 1, speedup: 1}, {gpus: 4, nodes: 1, speedup: 1.8}]}]\n"
+    "training:\n"
+    "  - {accelerator: T4, base_s: 20, relative_error: 0.25, layouts: [{gpus: 1, nodes: 1, speedup: 1}, {gpus: 2, nodes: 1, speedup: 1}]}\n"
+    "  - {accelerator: A100, base_s: 20, relative_error: 0.25, layouts: [{gpus: 1, nodes: 1, speedup: 1}, {gpus: 2, nodes: 1, speedup: 1}]}\n"
     "noise: {between: {distribution: lognormal, mean: 1, cv: 0.2}, within: 1}\n"
     "startup_s: 5\ncheckpoint_s: 1\nprovisioning:\n"
     "  - {infra: '*', instance_type: '*', market: on_demand, queue_s: 20, init_s: 20, capacity_failure: 0.1}\n"
@@ -434,7 +436,7 @@ void soak_world_init(struct soak_world *w, uint64_t seed, bool is_gcp, struct rb
     for (int i = 0; i < w->n_deaths; i++)
         w->deaths[i].full = below(&more, 4) == 0;
     choose_stops(w, &stops);
-    w->replans = !w->is_quiet && !w->has_gangs && below(&drift, 2) == 0;
+    w->replans = !w->is_quiet && !w->has_gangs && below(&drift, 3) == 0;
     if (w->replans)
         let_replan(w, &drift, arena);
 }
