@@ -1,23 +1,29 @@
 // What re-planning is worth: runs of the virtual world whose speed the profile has wrong, carried out as planned and with
 // `on_drift: replan`, on the same draws.
 //
-//     replan [RUNS [JOBS [TIMES]]]    TIMES: only this true time over the profile's; REPLAN_SHOW=1: every check, on stderr
+//     replan [RUNS [JOBS [CASE [SEED]]]]   CASE: only this line, from 0; SEED: of the jobs
+//     REPLAN_SHOW=1: every search, REPLAN_JOBS=1: every job, on stderr; REPLAN_KNOWS=1: who re-plans knows the true speed;
+//     REPLAN_CONFIDENCE=0.98: what plans are made with
 //
-// Random jobs (bench/random_job.h), planned with confidence 0.95 for twice the time of the fastest plan. Deciding at
-// barriers and at reports, as rbrun does. One line a case: the share of runs that were on time and the mean cost, as
-// planned and re-planned, of an oracle's plan (which knows the speed), and the share of runs in which nodes were changed.
+// Random jobs (bench/random_job.h), planned with confidence 0.95 for twice the time of the fastest plan. A line a case: the share of runs that were on time, as planned, re-planned
+// and by an oracle's plan, which knows the speed; of the ratios of mean costs the geometric mean over jobs, the last one
+// over those jobs in which the oracle is on time in 0.9 of the runs; and the share of runs in which nodes were changed.
+// Then how long decisions took, in CPU time.
 #include "random_job.h"
 
-#include "executor/run/replanning.h"
-#include "executor/run/standing.h"
-#include "simulator/world/world.h"
+#include "base/order.h"
+#include "base/stream.h"
+#include "executor/rehearsal/rehearsal.h"
+#include "samplers/model/normal.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAST_BETWEEN_US = 30000000, CHECKS_A_DEADLINE = 50, DEADLINE = 2 };
+enum { DEADLINE = 2 };
+
+#define SURE 0.9 // of an oracle's plan, for the jobs of the last ratio
 
 static void must(bool ok, const struct rb_err *err)
 {
@@ -27,119 +33,87 @@ static void must(bool ok, const struct rb_err *err)
     exit(1);
 }
 
-struct lived {
-    struct rb_event *events;
+// ---- how long it takes
+
+struct times {
+    double *ms;
     int n;
-    struct rb_world_result result;
+};
+static struct times checks, searches;
+
+static void took(struct times *t, double ms)
+{
+    t->ms = rb_grow(t->ms, t->n, sizeof *t->ms);
+    t->ms[t->n++] = ms;
+}
+
+static void print_times(const char *what, struct times *t)
+{
+    if (t->n == 0)
+        return;
+    qsort(t->ms, (size_t)t->n, sizeof *t->ms, rb_order_doubles);
+    printf("%d %s: median %.1f ms, p99 %.0f ms of CPU time\n", t->n, what, t->ms[t->n / 2], t->ms[(int)(0.99 * t->n)]);
+}
+
+// ---- a run
+
+struct watched {
+    const struct rb_plan *plan;
+    bool changed;
 };
 
-static void keep(void *ctx, const struct rb_engine *e, const struct rb_event *event, const struct rb_actions *actions)
+static void look(void *ctx, int64_t now_us, const struct rb_rehearsal_times *t, const char *words)
 {
-    struct lived *l = ctx;
+    const struct watched *w = ctx;
+    took(&checks, (double)t->check_us / 1e3);
+    if (t->search_us > 0)
+        took(&searches, (double)t->search_us / 1e3);
+    if (getenv("REPLAN_SHOW") && t->search_us > 0)
+        fprintf(stderr, "%.0f of %.0f s: searched %.0f ms %s\n", (double)now_us / 1e6, (double)w->plan->deadline_us / 1e6,
+                (double)t->search_us / 1e3, words);
+}
+
+static void notice(void *ctx, const struct rb_engine *e, const struct rb_event *event, const struct rb_actions *actions)
+{
+    struct watched *w = ctx;
     (void)e;
     (void)actions;
-    l->events = rb_grow(l->events, l->n, sizeof *l->events);
-    l->events[l->n++] = *event;
+    w->changed = w->changed || event->kind == RB_EVENT_ADVICE;
 }
 
-// The world as it is, from the events on that it has.
-static void live(const struct rb_scenario *truth, const struct rb_plan *plan, uint32_t replicate, struct lived *l)
-{
-    struct rb_err err;
-    const int n = l->n;
-    RB_AUTO(rb_auto_free) struct rb_event *history = rb_xcalloc((size_t)n + 1, sizeof *history);
-    if (n > 0)
-        memcpy(history, l->events, (size_t)n * sizeof *history);
-    const struct rb_world_options opt = {
-        .replicate = replicate,
-        .observe = keep,
-        .observe_ctx = l,
-        .deadline_us = -1,
-        .budget_uusd = -1,
-        .history = history,
-        .n_history = n,
-        .now_us = n > 0 ? history[n - 1].time_us : 0,
-    };
-    must(rb_world_run(truth, plan, &opt, &l->result, &err), &err);
-}
-
-static struct rb_progress stand(struct rb_standing *standing, const struct rb_plan *plan, int64_t now_us)
-{
-    struct rb_progress now;
-    rb_progress_of_engine(rb_prediction_engine(standing->prediction), plan, &now);
-    now.elapsed_us = now_us;
-    now.deadline_us = plan->deadline_us;
-    rb_standing_settle(standing, &now);
-    rb_standing_report(standing, &now);
-    return now;
-}
-
-// True: the plan was changed; *out is the advice.
-static bool decide(struct rb_replanning *r, struct rb_standing *standing, const struct rb_plan *plan, int64_t now_us,
-                   struct rb_event *out)
-{
-    RB_AUTO(rb_buf_finish) struct rb_buf words = RB_BUF_INIT;
-    const struct rb_progress now = stand(standing, plan, now_us);
-    enum rb_replan_verdict verdict = RB_REPLAN_NOTHING;
-    rb_replanning_check(r, standing->prediction, &now);
-    while (rb_replanning_is_busy(r))
-        verdict = rb_replanning_work(r, standing->prediction, &now, out, &words);
-    if (getenv("REPLAN_SHOW"))
-        fprintf(stderr, "%.0f of %.0f s, stage %d %d/%d: P %.2f pace %.2f: %s\n", (double)now_us / 1e6, (double)plan->deadline_us / 1e6,
-                now.stage, now.trials_ended, now.trials, now.p_on_time, now.pace, rb_buf_str(&words));
-    out->time_us = now_us;
-    out->because = NULL;
-    return verdict == RB_REPLAN_TAKE;
-}
-
+// out_changed NULL: as planned.
 static struct rb_world_result carry_out(const struct rb_scenario *truth, const struct rb_plan *plan, uint32_t replicate,
-                                        struct rb_arena *arena, bool replans, int *out_changes)
+                                        bool *out_changed)
 {
-    struct lived l = {0};
-    struct rb_standing standing = {.prediction = rb_prediction_create(plan)};
-    struct rb_replanning r;
-    rb_replanning_init(&r, plan);
-    *out_changes = 0;
-    live(truth, plan, replicate, &l);
-    int64_t next_us = 0;
-    const int64_t share_us = plan->deadline_us / CHECKS_A_DEADLINE;
-    for (int i = 0, stage = -1; i < l.n && replans; i++) {
-        struct rb_event advice;
-        rb_prediction_event(standing.prediction, &l.events[i]);
-        const int now_stage = rb_engine_stage(rb_prediction_engine(standing.prediction));
-        const bool is_over = rb_job_is_final(rb_engine_outcome(rb_prediction_engine(standing.prediction), NULL));
-        if (is_over || now_stage < 0 || (now_stage == stage && l.events[i].time_us < next_us))
-            continue;
-        stage = now_stage;
-        next_us = l.events[i].time_us + (share_us > LEAST_BETWEEN_US ? share_us : LEAST_BETWEEN_US);
-        if (!decide(&r, &standing, plan, l.events[i].time_us, &advice))
-            continue;
-        struct rb_stage_change *changes = rb_arena_array(arena, (size_t)advice.n_changes, sizeof *changes);
-        memcpy(changes, advice.changes, (size_t)advice.n_changes * sizeof *changes);
-        advice.changes = changes;
-        l.n = i + 1;
-        l.events = rb_grow(l.events, l.n, sizeof *l.events);
-        l.events[l.n++] = advice;
-        live(truth, plan, replicate, &l);
-        (*out_changes)++;
+    struct watched w = {.plan = plan};
+    struct rb_plan believed = *plan;
+    struct rb_world_result result;
+    struct rb_err err;
+    struct rb_world_options opt = {
+        .replicate = replicate, .observe = notice, .observe_ctx = &w, .deadline_us = -1, .budget_uusd = -1};
+    if (getenv("REPLAN_KNOWS"))
+        believed.profile = truth->profile;
+    if (out_changed) {
+        opt.reactor = rb_rehearsal_begin(&believed);
+        rb_rehearsal_look(opt.reactor, look, &w);
     }
-    rb_replanning_finish(&r);
-    rb_prediction_destroy(standing.prediction);
-    free(l.events);
-    return l.result;
+    must(rb_world_run(truth, plan, &opt, &result, &err), &err);
+    if (out_changed) {
+        opt.reactor->destroy(opt.reactor);
+        *out_changed = w.changed;
+    }
+    return result;
 }
 
-struct tally {
-    double on_time, cost_uusd;
-    int n;
+// ---- a job
+
+struct bench_case {
+    double times; // true unit times over the profile's; 0: drawn for each run from what the profile says of its own error
+    double relative_error;
 };
 
-static void count(struct tally *t, const struct rb_world_result *r, int64_t deadline_us)
-{
-    t->on_time += r->time_us <= deadline_us;
-    t->cost_uusd += (double)r->cost_uusd;
-    t->n++;
-}
+static const struct bench_case cases[] = {{1, 0.05}, {1, 0.25}, {0.7, 0.05}, {0.7, 0.25}, {1.5, 0.05}, {1.5, 0.25}, {0, 0.25}};
+enum { N_CASES = sizeof cases / sizeof cases[0] };
 
 // The profile with all unit times multiplied.
 static struct rb_profile slower(const struct rb_profile *from, double times, double relative_error, struct rb_arena *arena)
@@ -158,9 +132,17 @@ static struct rb_profile slower(const struct rb_profile *from, double times, dou
     return p;
 }
 
+static double times_of(const struct bench_case *c, uint32_t number, uint32_t run)
+{
+    const struct rb_stream_key key = {.seed = 99, .purpose = RB_DRAW_SEARCH, .index = number, .replicate = run};
+    const double rho = c->relative_error;
+    return c->times > 0 ? c->times : exp(rho * rb_normal_quantile(rb_stream_first_uniform(&key)) - rho * rho / 2);
+}
+
 static bool make_plan(struct random_job *j, const struct rb_profile *profile, int64_t deadline_us,
                       enum rb_objective objective, struct rb_plan *out)
 {
+    const char *confidence = getenv("REPLAN_CONFIDENCE");
     struct rb_plan_request req = j->req;
     struct rb_plan_result result;
     struct rb_err err;
@@ -168,71 +150,136 @@ static bool make_plan(struct random_job *j, const struct rb_profile *profile, in
     req.deadline_us = deadline_us;
     req.objective = objective;
     req.alone = true;
+    if (confidence && objective == RB_OBJECTIVE_MIN_COST)
+        req.confidence = atof(confidence);
     return rb_make_plan(&req, "optimal", &j->arena, out, &result, &err);
 }
 
-struct shown {
-    struct tally open, replanned, oracle;
-    int n_changed, n_jobs;
+enum way { OPEN, REPLANNED, ORACLE, N_WAYS };
+
+struct tally {
+    double on_time[N_WAYS], cost_uusd[N_WAYS];
+    int n_changed, n;
 };
 
-static void try_job(uint32_t number, double times, double rho, int n_runs, struct shown *out)
+static void count(struct tally *t, enum way way, const struct rb_world_result *r, int64_t deadline_us)
 {
-    struct random_job j;
-    struct rb_plan fastest, plan, best;
-    struct rb_err err;
-    random_job_init(&j, 5, number, 1, 1);
-    j.job.on_drift = RB_DRIFT_REPLAN;
-    const struct rb_profile believed = slower(&j.profile, 1, rho, &j.arena);
-    const struct rb_profile true_one = slower(&j.profile, times, 0, &j.arena);
-    if (!make_plan(&j, &believed, -1, RB_OBJECTIVE_MIN_TIME, &fastest) ||
-        !make_plan(&j, &believed, fastest.estimate.time_us.p95 * DEADLINE, RB_OBJECTIVE_MIN_COST, &plan) ||
-        !make_plan(&j, &true_one, plan.deadline_us, RB_OBJECTIVE_MIN_COST, &best)) {
-        random_job_finish(&j); // even an oracle would be late
-        return;
-    }
-    struct rb_scenario truth, oracles;
-    must(rb_scenario_init(&truth, &j.job, &true_one, plan.offers, plan.n_offers, plan.catalog, 99, &err), &err);
-    must(rb_scenario_init(&oracles, &j.job, &true_one, best.offers, best.n_offers, best.catalog, 99, &err), &err);
-    for (int i = 0; i < n_runs; i++) {
-        int n_changes;
-        const struct rb_world_result open = carry_out(&truth, &plan, (uint32_t)i, &j.arena, false, &n_changes);
-        const struct rb_world_result oracle = carry_out(&oracles, &best, (uint32_t)i, &j.arena, false, &n_changes);
-        const struct rb_world_result changed = carry_out(&truth, &plan, (uint32_t)i, &j.arena, true, &n_changes);
-        count(&out->open, &open, plan.deadline_us);
-        count(&out->oracle, &oracle, plan.deadline_us);
-        count(&out->replanned, &changed, plan.deadline_us);
-        out->n_changed += n_changes > 0;
-    }
-    out->n_jobs++;
-    rb_scenario_finish(&truth);
-    rb_scenario_finish(&oracles);
-    random_job_finish(&j);
+    t->on_time[way] += r->time_us <= deadline_us;
+    t->cost_uusd[way] += (double)r->cost_uusd;
 }
 
-static void try_case(double times, double rho, int n_runs, int n_jobs)
+// False: even an oracle would be late.
+static bool make_plans(struct random_job *j, const struct bench_case *c, struct rb_profile *believed, struct rb_profile *known,
+                       struct rb_plan *plan, struct rb_plan *oracles)
 {
-    struct shown s = {0};
-    for (int number = 0; number < n_jobs; number++)
-        try_job((uint32_t)number, times, rho, n_runs, &s);
-    const int n = s.open.n;
-    printf("| %g | %.2f | %d | %.3f | %.3f | %.3f | %.3f | %.3f | %.2f |\n", times, rho, s.n_jobs, s.open.on_time / n,
-           s.replanned.on_time / n, s.oracle.on_time / n, s.replanned.cost_uusd / s.open.cost_uusd,
-           s.oracle.cost_uusd / s.open.cost_uusd, (double)s.n_changed / n);
+    struct rb_plan fastest;
+    *believed = slower(&j->profile, 1, c->relative_error, &j->arena);
+    *known = slower(&j->profile, c->times > 0 ? c->times : 1, 0, &j->arena);
+    return make_plan(j, believed, -1, RB_OBJECTIVE_MIN_TIME, &fastest) &&
+           make_plan(j, believed, fastest.estimate.time_us.p95 * DEADLINE, RB_OBJECTIVE_MIN_COST, plan) &&
+           make_plan(j, known, plan->deadline_us, RB_OBJECTIVE_MIN_COST, oracles);
+}
+
+static void try_run(struct random_job *j, uint32_t number, const struct bench_case *c, uint32_t run, const struct rb_plan *plan,
+                    const struct rb_plan *oracles, struct tally *t)
+{
+    struct rb_scenario truth, oracles_truth;
+    struct rb_err err;
+    bool changed;
+    const struct rb_profile profile = slower(&j->profile, times_of(c, number, run), 0, &j->arena);
+    must(rb_scenario_init(&truth, &j->job, &profile, plan->offers, plan->n_offers, plan->catalog, 99, &err), &err);
+    must(rb_scenario_init(&oracles_truth, &j->job, &profile, oracles->offers, oracles->n_offers, oracles->catalog, 99, &err),
+         &err);
+    const struct rb_world_result open = carry_out(&truth, plan, run, NULL),
+                                 oracle = carry_out(&oracles_truth, oracles, run, NULL),
+                                 replanned = carry_out(&truth, plan, run, &changed);
+    count(t, OPEN, &open, plan->deadline_us);
+    count(t, REPLANNED, &replanned, plan->deadline_us);
+    count(t, ORACLE, &oracle, plan->deadline_us);
+    t->n_changed += changed;
+    t->n++;
+    rb_scenario_finish(&truth);
+    rb_scenario_finish(&oracles_truth);
+}
+
+static bool try_job(uint64_t seed, uint32_t number, const struct bench_case *c, int n_runs, struct tally *out)
+{
+    struct random_job j;
+    struct rb_profile believed, known;
+    struct rb_plan plan, oracles;
+    random_job_init(&j, seed, number, 1, 1);
+    const bool ok = make_plans(&j, c, &believed, &known, &plan, &oracles);
+    for (int i = 0; i < n_runs && ok; i++)
+        try_run(&j, number, c, (uint32_t)i, &plan, &oracles, out);
+    random_job_finish(&j);
+    return ok;
+}
+
+// ---- all of them
+
+struct ratio {
+    double sum_ln;
+    int n;
+};
+
+static void add(struct ratio *r, double a, double b)
+{
+    r->sum_ln += log(a / b);
+    r->n++;
+}
+
+static double mean(const struct ratio *r)
+{
+    return r->n > 0 ? exp(r->sum_ln / r->n) : NAN;
+}
+
+static void try_case(const struct bench_case *c, int n_runs, int n_jobs, uint64_t seed)
+{
+    struct tally all = {0};
+    struct ratio to_open[N_WAYS] = {0}, to_oracle = {0};
+    for (int number = 0; number < n_jobs; number++) {
+        struct tally t = {0};
+        if (!try_job(seed, (uint32_t)number, c, n_runs, &t))
+            continue;
+        for (int way = 0; way < N_WAYS; way++) {
+            all.on_time[way] += t.on_time[way];
+            add(&to_open[way], t.cost_uusd[way], t.cost_uusd[OPEN]);
+        }
+        if (c->times > 0 && t.on_time[ORACLE] >= SURE * t.n)
+            add(&to_oracle, t.cost_uusd[REPLANNED], t.cost_uusd[ORACLE]);
+        all.n_changed += t.n_changed;
+        all.n += t.n;
+        if (getenv("REPLAN_JOBS"))
+            fprintf(stderr, "job %d: on time %.2f %.2f %.2f, $%.4f as planned, over that: re-planned %.3f, oracle's %.3f\n", number,
+                    t.on_time[OPEN] / t.n, t.on_time[REPLANNED] / t.n, t.on_time[ORACLE] / t.n,
+                    t.cost_uusd[OPEN] / t.n / 1e6, t.cost_uusd[REPLANNED] / t.cost_uusd[OPEN], t.cost_uusd[ORACLE] / t.cost_uusd[OPEN]);
+    }
+    const bool has_oracle = c->times > 0;
+    char times[32] = "drawn";
+    if (has_oracle)
+        snprintf(times, sizeof times, "%g", c->times);
+    printf("| %s | %.2f | %d | %.3f | %.3f | ", times, c->relative_error, to_open[OPEN].n, all.on_time[OPEN] / all.n,
+           all.on_time[REPLANNED] / all.n);
+    if (has_oracle)
+        printf("%.3f | %.3f | %.3f | %.3f", all.on_time[ORACLE] / all.n, mean(&to_open[REPLANNED]), mean(&to_open[ORACLE]),
+               mean(&to_oracle));
+    else
+        printf("| %.3f | |", mean(&to_open[REPLANNED]));
+    printf(" | %.2f |\n", (double)all.n_changed / all.n);
     fflush(stdout);
 }
 
 int main(int argc, char **argv)
 {
-    const int n_runs = argc > 1 ? atoi(argv[1]) : 20, n_jobs = argc > 2 ? atoi(argv[2]) : 8;
+    const int n_runs = argc > 1 ? atoi(argv[1]) : 20, n_jobs = argc > 2 ? atoi(argv[2]) : 20, only = argc > 3 ? atoi(argv[3]) : -1;
+    const uint64_t seed = argc > 4 ? (uint64_t)atoi(argv[4]) : 5;
     printf("| true time / profile's | relative_error | jobs | on time as planned | re-planned | oracle's plan | cost re-planned / as "
-           "planned | oracle's | changed |\n|---|---|---|---|---|---|---|---|---|\n");
-    static const double times[] = {1, 0.7, 1.5};
-    for (int i = 0; i < 3; i++) {
-        if (argc > 3 && fabs(atof(argv[3]) - times[i]) > 1e-9)
-            continue;
-        try_case(times[i], 0.05, n_runs, n_jobs);
-        try_case(times[i], 0.25, n_runs, n_jobs);
+           "planned | oracle's / as planned | re-planned / oracle's | changed |\n|---|---|---|---|---|---|---|---|---|---|\n");
+    for (int i = 0; i < N_CASES; i++) {
+        if (only < 0 || only == i)
+            try_case(&cases[i], n_runs, n_jobs, seed);
     }
+    print_times("checks", &checks);
+    print_times("searches", &searches);
     return 0;
 }

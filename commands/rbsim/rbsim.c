@@ -9,6 +9,7 @@
 #include "base/open_files.h"
 #include "commands/program.h"
 #include "engine/core/policy.h"
+#include "executor/rehearsal/rehearsal.h"
 #include "views/live/waiting_line.h"
 #include "views/simulations/sim_gantt.h"
 #include "views/simulations/sim_regret.h"
@@ -41,6 +42,7 @@ static const struct rb_option options[] = {
     {"market", 0, RB_OPT_STRING, false, "FILE", "spot machines as a table of capacity had them: FILE[:SET][@START]", 0, 0},
     {"cold", 0, RB_OPT_FLAG, false, NULL, "searches start without the results of earlier runs with the same parameters", 0, 0},
     {"seed", 0, RB_OPT_STRING, false, "S", "seed of every draw (default: the plan's, else the job's)", 0, 0},
+    {"replan", 0, RB_OPT_FLAG, false, NULL, "runs get other nodes to keep their limits, as under on_drift: replan", 0, 0},
     {"stop-at-deadline", 0, RB_OPT_FLAG, false, NULL, "end every run there (default: if a policy works towards it)", 0,
      0},
     {"gantt", 0, RB_OPT_STRING, false, "FILE", "draw the first run: FILE.svg or FILE.html", 0, 0},
@@ -229,6 +231,22 @@ static bool load_job(struct rb_sim_command *c, struct rb_err *err)
     return rb_args_job(c->args, &besides, &c->in, err) && (!c->sim.table || rb_sim_fit_table(c, &c->in.job, err));
 }
 
+static bool let_replan(struct rb_sim_command *c, struct rb_err *err)
+{
+    if (!rb_args_flag(c->args, "replan"))
+        return true;
+    for (int i = 0; i < c->sim.n_variants; i++) {
+        const struct rb_plan *plan = &c->sim.variants[i].plan;
+        if (strcmp(plan->policy, "elastic") != 0)
+            return rb_err_set(err, RB_E_OPTIONS_CONFLICT, "--replan: expected policy elastic, whose nodes can be changed; got %s",
+                              plan->policy);
+        if (plan->deadline_us < 0 && plan->budget_uusd < 0)
+            return rb_err_set(err, RB_E_OPTION_ALONE, "--replan: expected a limit to keep: --deadline D, --budget USD or those keys");
+    }
+    c->sim.reactor = rb_rehearsal_begin;
+    return true;
+}
+
 static void finish(struct rb_sim_command *c)
 {
     for (int i = 0; i < c->sim.n_variants; i++)
@@ -256,7 +274,7 @@ static bool run(const struct rb_args *args, struct rb_err *err)
     };
     return (!rb_args_nth(args, "blackbox", 0) || (check_table_options(args, err) && rb_sim_open_table(&c, err))) &&
            load_job(&c, err) && rb_sim_name_variants(&c, err) && rb_sim_make_plans(&c, err) && rb_sim_open_market(&c, err) &&
-           rb_sim_recall(&c, err) && run_and_show(&c, err);
+           let_replan(&c, err) && rb_sim_recall(&c, err) && run_and_show(&c, err);
 }
 
 static const struct rb_command command = {
@@ -265,6 +283,7 @@ static const struct rb_command command = {
     .summary = "Runs a tuning job in virtual time, many times over, and reports time, cost and results.",
     .examples = "  rbsim job.yaml\n"
                 "  rbsim --plan plan.json --replicates 1000 job.yaml\n"
+                "  rbsim --plan plan.json --replicates 1000 --replan job.yaml\n"
                 "  rbsim --nodes 4 --tuner asha --policy static --gantt run.svg job.yaml\n"
                 "  rbsim --nodes 1 --deadline 30m --compare asha:static,asha:hypersched --curves measured/ job.yaml\n"
                 "  rbsim --blackbox tables/lcbench_3945.csv.gz --nodes 2 --compare asha/random:static,asha/tpe:static job.yaml\n"

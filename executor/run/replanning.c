@@ -49,12 +49,37 @@ static bool is_short(const struct rb_replanning *r, const struct rb_progress *no
     return now->p_on_time < r->confidence - RB_DRIFT_MARGIN || now->p_in_budget < r->confidence - RB_DRIFT_MARGIN;
 }
 
-// Half of the stage's trials have shown how fast they train; later there is no time to gain from it.
-static bool may_save(const struct rb_replanning *r, struct rb_prediction *p, const struct rb_progress *now)
+// Half of the trials at work have not shown yet how fast they train: nodes would be bought for a guess. Nodes that are
+// lost or late cannot wait for that, and to stop needs no nodes.
+static bool is_too_early(const struct rb_replanning *r, struct rb_prediction *p, const struct rb_progress *now)
 {
     struct rb_prediction_pace pace;
-    return r->mode == RB_DRIFT_REPLAN && now->stage > r->settled_stage && 2 * now->trials_ended >= now->trials &&
-           rb_prediction_pace(p, &pace);
+    const bool is_shown = rb_prediction_pace(p, &pace) && (pace.stage < 0 || pace.stage == now->stage);
+    return r->mode == RB_DRIFT_REPLAN && now->nodes_ready == now->nodes &&
+           2 * (is_shown ? pace.n_trials : 0) < now->n_by_state[RB_TRIAL_RUNNING];
+}
+
+// Has the stage done half of its work? By then it has shown how fast it trains; later there is no time to gain from it.
+static bool is_half_done(const struct rb_engine *e, const struct rb_progress *now)
+{
+    const struct rb_plan_stage *stage = &rb_engine_present_plan(e)->stages[now->stage];
+    const int64_t from = stage->resource_start;
+    int64_t done = 0;
+    for (int i = 0; i < rb_engine_n_trials(e); i++) {
+        const struct rb_trial *t = rb_engine_trial(e, i);
+        done += t->stage == now->stage && t->resource > from ? t->resource - from : 0;
+    }
+    return 2 * done >= now->trials * (stage->resource_end - from) || 2 * now->trials_ended >= now->trials;
+}
+
+// Once a stage, when half of it is done; if it ended without that, at its barrier.
+static bool may_save(const struct rb_replanning *r, struct rb_prediction *p, const struct rb_progress *now,
+                     bool at_barrier)
+{
+    struct rb_prediction_pace pace;
+    if (r->mode != RB_DRIFT_REPLAN || !rb_prediction_pace(p, &pace))
+        return false;
+    return now->stage - at_barrier > r->settled_stage && (at_barrier || is_half_done(rb_prediction_engine(p), now));
 }
 
 static void begin(struct rb_replanning *r, struct rb_prediction *p, const struct rb_progress *now, bool for_less)
@@ -92,10 +117,10 @@ void rb_replanning_check(struct rb_replanning *r, struct rb_prediction *p, const
     if (at_barrier)
         r->rests_until_us = 0;
     if (r->below >= (at_barrier ? 1 : RB_DRIFT_CHECKS)) {
-        if (now->elapsed_us >= r->rests_until_us)
+        if (now->elapsed_us >= r->rests_until_us && (at_barrier || !is_too_early(r, p, now)))
             begin(r, p, now, false);
-    } else if (r->below == 0 && may_save(r, p, now)) {
-        r->settled_stage = now->stage;
+    } else if (r->below == 0 && may_save(r, p, now, at_barrier)) {
+        r->settled_stage = now->stage - at_barrier;
         begin(r, p, now, true);
     }
 }
@@ -209,7 +234,6 @@ static enum rb_replan_verdict decide(struct rb_replanning *r, struct rb_predicti
         .n_changes = f.n,
         .admit_until_us = f.admit_until_us,
         .because = rb_buf_str(out)};
-    r->settled_stage = now->stage;
     r->n_hopeless = 0;
     return RB_REPLAN_TAKE;
 }

@@ -22,7 +22,7 @@ static double log_spread(const struct rb_dist *d)
     return fmax(LEAST_SPREAD, sqrt(log1p(rb_dist_variance(d) / (mean * mean))));
 }
 
-double rb_posterior_prior_rho2(const struct rb_profile *profile, int training)
+double rb_posterior_rho2(const struct rb_profile *profile, int training)
 {
     const double rho = profile->training[training].relative_error;
     return rho > 0 ? rho * rho : RB_POSTERIOR_EXACT * RB_POSTERIOR_EXACT;
@@ -43,7 +43,8 @@ struct rb_posterior *rb_posterior_create(const struct rb_profile *profile, uint6
     p->noise = p->prior_noise;
     p->runs_behind = m && m->configurations > 0 ? m->configurations : FEW_BEHIND;
     p->units_behind = m && m->units > 0 ? m->units : FEW_BEHIND;
-    p->rho2 = rb_xcalloc((size_t)profile->n_training + 1, sizeof *p->rho2);
+    p->alpha2 = rb_xcalloc((size_t)profile->n_training + 1, sizeof *p->alpha2);
+    p->beta2 = rb_xcalloc((size_t)profile->n_training + 1, sizeof *p->beta2);
     rb_posterior_expect_prior(p);
     return p;
 }
@@ -57,7 +58,8 @@ void rb_posterior_destroy(struct rb_posterior *p)
     free(p->starts);
     free(p->trials);
     free(p->cells);
-    free(p->rho2);
+    free(p->alpha2);
+    free(p->beta2);
     free(p->mean);
     free(p->covariance);
     free(p->speed_covariance);
@@ -195,7 +197,7 @@ struct rb_posterior_log rb_posterior_speed(const struct rb_posterior *p, int tra
     if (rb_posterior_is_fitted(p, cell))
         return (struct rb_posterior_log){p->mean[training] + p->mean[rb_posterior_beta(p, cell)],
                                          sqrt(p->speed_covariance[cell * (rb_posterior_n_fitted(p) + 1)])};
-    const double variance = rb_posterior_prior_var(p->rho2[training], true);
+    const double variance = p->beta2[training];
     return (struct rb_posterior_log){p->mean[training] - variance / 2,
                                      sqrt(p->covariance[training * p->n + training] + variance)};
 }

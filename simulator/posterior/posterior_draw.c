@@ -54,7 +54,7 @@ double rb_posterior_drawn_speed(const struct rb_posterior *p, int training, int 
     const int cell = rb_posterior_cell_of(p, training, layout);
     if (rb_posterior_is_fitted(p, cell))
         return exp(drawn_speed(p, cell));
-    const double variance = rb_posterior_prior_var(p->rho2[training], true);
+    const double variance = p->beta2[training];
     return exp(p->drawn[training] - variance / 2 + sqrt(variance) * beta_score(p, training, layout));
 }
 

@@ -27,6 +27,7 @@ struct fit {
     double *shift;     // precision times the estimate, [n_cells]
     double *row;       // [n]
     double *coefs;     // of a trial's c by lambda, [n_cells]
+    double *alone, *alone_var; // lambda by the data alone, [n_cells]
     double *levels;    // of a cell's starts, [n_starts]
 };
 
@@ -52,15 +53,10 @@ static void resize(struct rb_posterior *p)
     rb_factor_init(&p->factor, n);
 }
 
-static int training_of(const struct rb_posterior *p, int unknown)
-{
-    const int n = p->profile->n_training;
-    return unknown < n ? unknown : p->cells[unknown - n].training;
-}
-
 static double prior_var(const struct rb_posterior *p, int unknown)
 {
-    return rb_posterior_prior_var(p->rho2[training_of(p, unknown)], unknown >= p->profile->n_training);
+    const int n = p->profile->n_training;
+    return unknown < n ? p->alpha2[unknown] : p->beta2[p->cells[unknown - n].training];
 }
 
 // Is the cell among those whose lambda contains this unknown?
@@ -131,11 +127,18 @@ static void solve(struct fit *f)
     invert(p);
 }
 
+static void believe_profile(struct rb_posterior *p)
+{
+    for (int i = 0; i < p->profile->n_training; i++) {
+        p->alpha2[i] = rb_posterior_rho2(p->profile, i);
+        p->beta2[i] = p->alpha2[i] / 4;
+    }
+}
+
 void rb_posterior_expect_prior(struct rb_posterior *p)
 {
     resize(p);
-    for (int i = 0; i < p->profile->n_training; i++)
-        p->rho2[i] = rb_posterior_prior_rho2(p->profile, i);
+    believe_profile(p);
     for (int i = 0; i < p->n; i++) {
         p->mean[i] = -prior_var(p, i) / 2;
         for (int j = 0; j < p->n; j++)
@@ -381,38 +384,68 @@ static void learn(struct rb_posterior *p)
 
 // ---- conflict
 
-// Where what the run shows of a layout, without the profile, is too far from the profile.
-static void widen(struct rb_posterior *p, int cell, double estimate, double variance)
+// What the run shows of an accelerator without the profile: lambda of its layouts, as one number.
+static double common_level(const struct fit *f, int training, double *out_variance)
 {
-    const int training = p->cells[cell].training;
-    const double prior = rb_posterior_prior_rho2(p->profile, training);
-    const double all = rb_posterior_prior_var(prior, false) + rb_posterior_prior_var(prior, true);
-    if (fabs(estimate + all / 2) > CONFLICT * sqrt(all + variance))
-        p->rho2[training] = fmax(p->rho2[training], estimate * estimate);
+    double precision = 0, sum = 0;
+    for (int i = 0; i < f->p->n_cells; i++) {
+        if (f->p->cells[i].training != training)
+            continue;
+        precision += 1 / f->alone_var[i];
+        sum += f->alone[i] / f->alone_var[i];
+    }
+    *out_variance = 1 / precision;
+    return precision > 0 ? sum / precision : 0;
 }
 
-static void find_conflicts(struct fit *f)
+// Where the level is too far from the profile, alpha gives way; beta only where layouts differ too much from each
+// other: a training set of twice the size is no reason to doubt how training scales.
+static void widen(struct fit *f, int training)
 {
     struct rb_posterior *p = f->p;
+    const double alpha2 = p->alpha2[training], beta2 = p->beta2[training], all = alpha2 + beta2;
+    double variance;
+    const double level = common_level(f, training, &variance);
+    if (fabs(level + all / 2) > CONFLICT * sqrt(all + variance))
+        p->alpha2[training] = fmax(alpha2, level * level);
+    for (int i = 0; i < p->n_cells; i++) {
+        const double off = f->alone[i] - level;
+        if (p->cells[i].training == training && fabs(off) > CONFLICT * sqrt(beta2 + f->alone_var[i]))
+            p->beta2[training] = fmax(p->beta2[training], off * off);
+    }
+}
+
+// False: not every layout's is known by the data alone.
+static bool find_alone(struct fit *f)
+{
+    const struct rb_posterior *p = f->p;
     struct rb_factor alone;
     rb_factor_init(&alone, p->n_cells);
     bool known = true;
     for (int i = 0; i < p->n_cells && known; i++)
         known =
             rb_factor_append(&alone, f->precision + (size_t)i * (size_t)p->n_cells, f->precision[i * p->n_cells + i]);
-    for (int i = 0; i < p->profile->n_training; i++)
-        p->rho2[i] = rb_posterior_prior_rho2(p->profile, i);
     for (int i = 0; i < p->n_cells && known; i++) {
         for (int j = 0; j < p->n_cells; j++)
             f->row[j] = i == j;
         rb_factor_solve_lower(&alone, f->row);
         rb_factor_solve_upper(&alone, f->row);
-        double estimate = 0;
+        f->alone[i] = 0;
         for (int j = 0; j < p->n_cells; j++)
-            estimate += f->row[j] * f->shift[j];
-        widen(p, i, estimate, f->row[i]);
+            f->alone[i] += f->row[j] * f->shift[j];
+        f->alone_var[i] = f->row[i];
     }
     rb_factor_finish(&alone);
+    return known;
+}
+
+static void find_conflicts(struct fit *f)
+{
+    believe_profile(f->p);
+    if (!find_alone(f))
+        return;
+    for (int i = 0; i < f->p->profile->n_training; i++)
+        widen(f, i);
 }
 
 // ---- the fit
@@ -455,6 +488,8 @@ void rb_posterior_fit(struct rb_posterior *p, const struct rb_posterior_units *u
         .shift = rb_xcalloc(n_cells, sizeof *f.shift),
         .row = rb_xcalloc((size_t)p->n + 1, sizeof *f.row),
         .coefs = rb_xcalloc(n_cells, sizeof *f.coefs),
+        .alone = rb_xcalloc(n_cells, sizeof *f.alone),
+        .alone_var = rb_xcalloc(n_cells, sizeof *f.alone_var),
         .levels = rb_xcalloc((size_t)p->n_starts + 1, sizeof *f.levels),
     };
     p->noise = p->prior_noise;
@@ -469,5 +504,7 @@ void rb_posterior_fit(struct rb_posterior *p, const struct rb_posterior_units *u
     free(f.shift);
     free(f.row);
     free(f.coefs);
+    free(f.alone);
+    free(f.alone_var);
     free(f.levels);
 }

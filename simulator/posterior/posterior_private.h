@@ -59,7 +59,8 @@ struct rb_posterior {
 
     // Unknowns: alpha of every entry of profile->training, then beta of every cell; n in all.
     int n;
-    double *rho2;             // [n_training]; the profile's, or wider where the run contradicts it
+    double *alpha2, *beta2;   // their prior variances, by accelerator, [n_training]; the profile's, or wider where the run
+                              // contradicts it
     double *mean;             // [n]
     double *covariance;       // [n][n]
     double *speed_covariance; // of lambda, [n_cells][n_cells]
@@ -96,12 +97,7 @@ static inline bool rb_posterior_is_fitted(const struct rb_posterior *p, int cell
 void rb_posterior_expect_prior(struct rb_posterior *p); // sets the unknowns to their prior
 void rb_posterior_take_under_way(struct rb_posterior *p, const struct rb_posterior_units *under_way, int n);
 
-// rho^2 of an accelerator by the profile, and the variance that alpha or a layout's beta has for it.
-double rb_posterior_prior_rho2(const struct rb_profile *profile, int training);
-static inline double rb_posterior_prior_var(double rho2, bool is_layout)
-{
-    return is_layout ? rho2 / 4 : rho2;
-}
+double rb_posterior_rho2(const struct rb_profile *profile, int training); // rho^2 of an accelerator by the profile
 static inline int rb_posterior_alpha(const struct rb_posterior *p, int cell)
 {
     return p->cells[cell].training;

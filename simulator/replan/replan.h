@@ -27,9 +27,10 @@ struct rb_replan_found {
 
 struct rb_replan;
 
+// Can anything be changed? Not where all trials of the last stage are at work, or where the run cannot be predicted.
+bool rb_replan_is_possible(const struct rb_prediction *p);
 // From the instant at which the prediction last began; until the end of the search no other one may begin. NULL:
-// nothing can be changed, because all trials of the last stage are at work, or it cannot be predicted. The prediction is
-// borrowed.
+// nothing can be changed. The prediction is borrowed.
 struct rb_replan *rb_replan_begin(struct rb_prediction *p, const struct rb_replan_limits *limits);
 void rb_replan_destroy(struct rb_replan *r); // NULL is allowed
 

@@ -27,6 +27,7 @@ struct rb_simulation {
     uint64_t seed;
     int n;                           // replicates, keys 0..n-1
     bool stop_at_deadline;           // every run, whatever its policy
+    struct rb_reactor *(*reactor)(const struct rb_plan *plan); // as in struct rb_world_runs; NULL: runs keep to their plan
     // For jobs whose configurations another program proposes, as in struct rb_world_runs; NULL: they have no values.
     bool (*prepare_program)(void *ctx, const struct rb_plan *plan, uint32_t replicate, struct rb_world_options *opt, struct rb_err *err);
     void (*finish_program)(void *ctx, struct rb_world_options *opt);

@@ -33,6 +33,7 @@ struct world {
     int trials_cap;
     int64_t now_us;
     int64_t n_events, n_units;
+    int n_advised;
     int64_t paid_until_us; // the budget pays for all nodes owned or requested until then; -1: unknown
     int64_t look_ahead_us; // horizon of that search
     int64_t first_full_us; // -1: no trial has reported R yet
@@ -302,6 +303,8 @@ static void step(struct world *w, const struct rb_event *event)
     rb_engine_step(w->engine, event, &w->actions);
     if (w->opt->suggester)
         w->opt->suggester->saw(w->opt->suggester->ctx, w->engine, event, &w->actions);
+    if (w->opt->reactor)
+        w->opt->reactor->saw(w->opt->reactor, event);
     if (w->opt->observe && !w->reliving)
         w->opt->observe(w->opt->observe_ctx, w->engine, event, &w->actions);
     for (int i = 0; i < w->actions.n && !w->failed; i++)
@@ -828,6 +831,17 @@ static bool budget_ends_before(struct world *w, int64_t next_us)
     return false;
 }
 
+// True: advice came before the next event, which may be another one now.
+static bool is_advised(struct world *w, int64_t next_us)
+{
+    struct rb_event advice;
+    if (!w->opt->reactor || !w->opt->reactor->decide(w->opt->reactor, next_us, &advice))
+        return false;
+    w->n_advised++;
+    step(w, &advice);
+    return true;
+}
+
 // ---- the run
 
 static bool play(struct world *w)
@@ -844,6 +858,8 @@ static bool play(struct world *w)
         // A job that is not over waits for a node or runs a trial, and either is in the heap, unless its GPUs are lent.
         if (w->heap.n == 0)
             return fail(w, "it waits for GPUs that are never lent");
+        if (is_advised(w, w->heap.items[0].time_us))
+            continue;
         const struct rb_sim_event e = rb_event_heap_pop(&w->heap);
         if (!matters(w, &e) || e.time_us < w->now_us) // a history has the wake-ups of its past
             continue;
@@ -871,6 +887,7 @@ static bool sum_up(struct world *w, struct rb_world_result *out)
                                 .best_metric = NAN,
                                 .n_events = w->n_events,
                                 .n_units = w->n_units,
+                                .n_advised = w->n_advised,
                                 .n_nodes = rb_engine_n_nodes(w->engine),
                                 .first_full_us = w->first_full_us};
     if (rb_markets_table_is_over(w->markets, w->now_us))

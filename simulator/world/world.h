@@ -13,6 +13,14 @@
 // by the seed, the replicate and the trial. Depends only on its arguments, so compared runs share their curves.
 typedef double rb_curve_fn(void *ctx, uint32_t replicate, int trial, int64_t resource);
 
+// Watches one run and gives it advice, as rbrun's re-planning does (executor/rehearsal/rehearsal.h has one).
+struct rb_reactor {
+    void (*saw)(struct rb_reactor *r, const struct rb_event *event); // every event, advice included
+    // What happens next is at until_us. True: *out is an event before that, at the last event or later.
+    bool (*decide)(struct rb_reactor *r, int64_t until_us, struct rb_event *out);
+    void (*destroy)(struct rb_reactor *r);
+};
+
 struct rb_world_options {
     uint32_t replicate;
     rb_curve_fn *curve;
@@ -24,6 +32,7 @@ struct rb_world_options {
     void *observe_ctx;
     rb_adviser_fn *advise;            // answers at the same instant; NULL: none
     void *advise_ctx;
+    struct rb_reactor *reactor;       // of this run; NULL: none. Not of a run with a history
     // Answers at the same instant; NULL: the configurations have no values. A search of its own for each run.
     const struct rb_suggester *suggester;
     // Seconds of one unit of a trial on one GPU, before noise; NULL or 0: the profile's, times its factor for the
@@ -55,6 +64,7 @@ struct rb_world_result {
     enum rb_stop_reason stop_reason;
     int64_t n_events;
     int n_nodes;
+    int n_advised;           // times that its reactor gave advice
     int64_t n_units;         // resource that was trained and reported, including lost units
     int n_trained;           // trials that have reported
     int n_full;              // of these, those that reached R

@@ -110,7 +110,10 @@ static bool run_one(const struct rb_scenario *s, const struct rb_plan *plan, con
         memset(phases, 0, (size_t)plan->n_stages * sizeof *phases);
     if (!prepare(&searched, plan, runs, &opt, err))
         return false;
+    opt.reactor = runs->reactor ? runs->reactor(plan) : NULL;
     const bool ok = rb_world_run(s, plan, &opt, out, err);
+    if (opt.reactor)
+        opt.reactor->destroy(opt.reactor);
     finish(&searched, runs, &opt);
     if (!ok)
         return rb_err_prefix(err, "replicate %u", replicate);

@@ -30,6 +30,8 @@ struct rb_world_runs {
     bool (*prepare)(void *ctx, const struct rb_plan *plan, uint32_t replicate, struct rb_world_options *opt, struct rb_err *err);
     void (*finish)(void *ctx, struct rb_world_options *opt);
     void *prepare_ctx;
+    // Makes what gives a run advice (world.h), for the whole of it. Several threads may call it. NULL: nobody does.
+    struct rb_reactor *(*reactor)(const struct rb_plan *plan);
     // Called after every event of every run, as in world.h, with the run's number. Several threads may call it, but a
     // single run is on one thread. NULL: no observer.
     void (*observe)(void *ctx, uint32_t replicate, const struct rb_engine *e, const struct rb_event *event,

@@ -20,7 +20,7 @@ struct slow_run {
     struct rb_standing standing;
     struct rb_replanning replanning;
     int n_taken;
-    char words[512];
+    char words[4096]; // a line a verdict
 };
 
 static void hear(void *ctx, struct fake_run *r, const struct rb_event *e)
@@ -85,8 +85,9 @@ static void decide(struct slow_run *s, const struct rb_progress *now)
     while (rb_replanning_is_busy(&s->replanning)) {
         const enum rb_replan_verdict v =
             rb_replanning_work(&s->replanning, s->standing.prediction, now, &advice, &words);
+        const size_t used = strlen(s->words);
         if (words.len > 0)
-            snprintf(s->words, sizeof s->words, "%s", rb_buf_str(&words));
+            snprintf(s->words + used, sizeof s->words - used, "%s\n", rb_buf_str(&words));
         if (v == RB_REPLAN_TAKE) {
             s->n_taken++;
             rb_controller_advise(s->r.controller, &advice);
@@ -176,6 +177,24 @@ static void nothing_changes_where_all_is_well(void **state)
     assert_int_equal(s.n_taken, 0);
 }
 
+// One machine is three times as slow for two minutes, early or late. That is not the speed of all.
+static void a_spike_on_one_machine_changes_nothing(void **state)
+{
+    (void)state;
+    static struct slow_run s;
+    const int64_t usual_us = run(&s, RB_DRIFT_WARN, 20 * RB_US_PER_S, -1);
+    for (int i = 0; i < 4; i++) {
+        begin(&s, RB_DRIFT_REPLAN, 20 * RB_US_PER_S, usual_us + usual_us / 2);
+        s.r.machines.training.spike.instance = i % 2;
+        s.r.machines.training.spike.from_us = i / 2 * 60 * RB_US_PER_S;
+        s.r.machines.training.spike.until_us = s.r.machines.training.spike.from_us + 120 * RB_US_PER_S;
+        const int64_t ended_us = carry_on(&s, end_of_time);
+        assert_true(s.r.finished && ended_us > 0);
+        assert_int_equal(s.n_taken, 0);
+        end(&s);
+    }
+}
+
 static void a_run_without_hope_is_stopped(void **state)
 {
     (void)state;
@@ -229,9 +248,9 @@ static void limits_are_changed_by_hand(void **state)
         assert_true(rb_controller_set_limits(s.r.controller, deadlines_us[i], -1, &wait, &err));
         s.r.deadline_us = deadlines_us[i];
         ask(&s);
-        print_message("%s\n", s.words);
         nodes[i] = rb_plan_stage_node_count(&rb_engine_present_plan(rb_controller_engine(s.r.controller))->stages[1]);
     }
+    print_message("%s", s.words);
     assert_int_equal(s.n_taken, 2);
     assert_true(nodes[0] > 1);
     assert_int_equal(nodes[1], 1); // cheaper again
@@ -264,9 +283,9 @@ static void what_was_changed_outlives_the_controller(void **state)
     static struct slow_run s;
     const int64_t usual_us = run(&s, RB_DRIFT_WARN, 20 * RB_US_PER_S, -1);
     begin(&s, RB_DRIFT_REPLAN, 26 * RB_US_PER_S, usual_us + usual_us / 5);
-    while (s.n_taken == 0 && !s.r.finished)
+    while (!strstr(s.words, "stage 1 on 2 box instead of 1") && !s.r.finished)
         carry_on(&s, s.r.v.now_us + 10 * RB_US_PER_S + 1);
-    assert_int_equal(s.n_taken, 1);
+    assert_true(s.n_taken > 0);
     const struct rb_plan *changed = rb_engine_present_plan(rb_controller_engine(s.r.controller));
     struct rb_plan_stage before[3];
     int n_before[3];
@@ -292,6 +311,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_slow_run_gets_more_nodes_and_is_on_time),
         cmocka_unit_test(nothing_changes_where_all_is_well),
+        cmocka_unit_test(a_spike_on_one_machine_changes_nothing),
         cmocka_unit_test(a_run_without_hope_is_stopped),
         cmocka_unit_test(a_slow_asynchronous_run_closes_its_search),
         cmocka_unit_test(an_asynchronous_run_without_hope_is_stopped),

@@ -1,6 +1,8 @@
 #include "soak_run.h"
 
 #include "executor/controller/controller.h"
+#include "executor/run/replanning.h"
+#include "executor/run/standing.h"
 #include "fake_reports.h"
 #include "providers/wire/http.h"
 #include "soak_random.h"
@@ -38,6 +40,8 @@ struct run {
     struct rb_run_place places[2];
     struct rb_journal *journal;
     struct rb_controller *controller;
+    struct rb_standing standing;   // of a run that replans, else NULL in it
+    struct rb_replanning replanning;
     int forgotten[MAX_FORGOTTEN]; // by ordinal, [out->n_forgotten]
     bool finished;
     enum rb_job_outcome outcome;
@@ -187,7 +191,7 @@ static void open_journal(struct run *r)
                                              .owner = "us",
                                              .started_unix_us = virtual_loop_unix_us(&r->cloud.v),
                                              .deadline_us = -1,
-                                             .budget_uusd = -1};
+                                             .budget_uusd = r->world.plan->budget_uusd};
         must(rb_journal_create(r->journal_path, &meta, &r->journal, &err), &err);
     }
     must(rb_journal_relax(r->journal, &err), &err);
@@ -211,6 +215,68 @@ static void open_providers(struct run *r)
     }
 }
 
+// --- leaving the plan
+
+static void hear(void *ctx, const struct rb_event *event, const struct rb_actions *actions)
+{
+    struct run *r = ctx;
+    (void)actions;
+    if (r->standing.prediction)
+        rb_prediction_event(r->standing.prediction, event);
+}
+
+static bool remember(void *ctx, const struct rb_event *event, struct rb_err *err)
+{
+    (void)err;
+    hear(ctx, event, NULL);
+    return true;
+}
+
+static void begin_replanning(struct run *r)
+{
+    struct rb_err err;
+    if (!r->world.replans)
+        return;
+    r->standing = (struct rb_standing){.prediction = rb_prediction_create(r->world.plan)};
+    rb_replanning_init(&r->replanning, r->world.plan);
+    must(rb_journal_each_event(r->journal, remember, r, &err), &err);
+}
+
+static void end_replanning(struct run *r)
+{
+    if (!r->standing.prediction)
+        return;
+    rb_replanning_finish(&r->replanning);
+    rb_prediction_destroy(r->standing.prediction);
+    r->standing.prediction = NULL;
+}
+
+// As a session does it, but until the answer is there.
+static void replan(struct run *r)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf words = RB_BUF_INIT;
+    struct rb_progress now;
+    struct rb_event advice;
+    int64_t reserved;
+    rb_progress_of_engine(rb_controller_engine(r->controller), r->world.plan, &now);
+    if (now.over || now.stage < 0)
+        return;
+    rb_controller_spend(r->controller, &now.spent_uusd, &reserved);
+    now.elapsed_us = rb_controller_now_us(r->controller);
+    now.deadline_us = r->world.plan->deadline_us;
+    now.budget_uusd = r->world.plan->budget_uusd;
+    rb_standing_settle(&r->standing, &now);
+    rb_standing_report(&r->standing, &now);
+    rb_replanning_check(&r->replanning, r->standing.prediction, &now);
+    while (rb_replanning_is_busy(&r->replanning)) {
+        if (rb_replanning_work(&r->replanning, r->standing.prediction, &now, &advice, &words) != RB_REPLAN_TAKE)
+            continue;
+        say(r, "replanned", rb_buf_str(&words));
+        r->out->n_replanned++;
+        rb_controller_advise(r->controller, &advice);
+    }
+}
+
 static void open_controller(struct run *r, bool go_on)
 {
     struct rb_err err;
@@ -230,6 +296,7 @@ static void open_controller(struct run *r, bool go_on)
         .poll_us = 5 * SECOND_US, // as rbrun against a real cloud
         .capacity_retries = 10,
         .go_on = go_on,
+        .observe = hear,
         .talk = talk,
         .finished = finished,
         .ctx = r,
@@ -244,6 +311,7 @@ static void close_controller(struct run *r)
     for (int i = 0; i < r->world.n_infras; i++)
         r->providers[i].ops->destroy(&r->providers[i]);
     rb_http_destroy(r->http);
+    end_replanning(r);
     rb_controller_destroy(r->controller);
     rb_journal_close(r->journal);
     r->controller = NULL;
@@ -301,8 +369,13 @@ static enum ending live(struct run *r, const struct soak_death *death)
                    : death && death->at ? RB_JOURNAL_DIES_AT
                                         : RB_JOURNAL_DIES_AFTER);
     r->finished = false;
+    begin_replanning(r);
     open_controller(r, resumed);
-    step_until(r, r->cloud.v.now_us + LIFE_US, false);
+    for (int64_t until_us = r->cloud.v.now_us + LIFE_US; !r->finished && r->cloud.v.now_us < until_us;) {
+        step_until(r, r->world.replans ? r->cloud.v.now_us + MINUTE_US : until_us, false);
+        if (r->world.replans && !r->finished && !rb_journal_plays_dead(r->journal) && !virtual_loop_is_stopped(&r->cloud.v))
+            replan(r);
+    }
     const bool died = death && rb_journal_plays_dead(r->journal);
     const bool full = r->err.code && strstr(r->err.message, "disk is full");
     say(r, "the controller", !r->finished ? "hangs" : died ? "died" : r->err.code ? r->err.message : "has finished");
@@ -458,8 +531,10 @@ static void check_end(struct run *r)
     r->out->virtual_us = r->cloud.v.now_us;
     r->out->blamed = count_blamed(r);
     r->out->is_quiet = r->world.is_quiet;
-    r->out->whole_seconds = r->world.whole_seconds;
     check_money(r);
+    const bool is_attended = r->out->n_lives == 1 && r->world.n_accidents == 0;
+    r->out->above_budget = is_attended && r->world.replans && r->out->run_uusd > r->world.plan->budget_uusd;
+    r->out->whole_seconds = r->world.whole_seconds;
     for (int k = 0; k < chaos->rules.n; k++)
         r->out->n_faults[chaos->rules.rules[k].fault] += chaos->counts[k].fired;
     memcpy(r->out->n_wire_faults, r->cloud.n_wire_faults, sizeof r->out->n_wire_faults);
@@ -468,7 +543,7 @@ static void check_end(struct run *r)
 bool soak_outcome_is_good(const struct soak_outcome *o)
 {
     return o->leaked == 0 && o->launched_twice == 0 && o->lost_reports == 0 && o->false_claims == 0 && !o->hangs &&
-           o->blamed == 0 && o->wrongly_hung == 0 && o->cloud_uusd + o->estimated_uusd == o->run_uusd;
+           o->blamed == 0 && o->above_budget == 0 && o->wrongly_hung == 0 && o->cloud_uusd + o->estimated_uusd == o->run_uusd;
 }
 
 // --- from beginning to end

@@ -20,6 +20,7 @@ struct soak_outcome {
     int false_claims;   // controllers that said "no instance left" while there was one
     bool hangs;
     int blamed; // of a stop or a full host, and nothing else: trials started again, nodes lost, runs that did not go through
+    int above_budget; // runs that cost more than their budget, although their controller was there all the time
     int wrongly_hung; // trials killed as hung where none hangs
     int64_t cloud_uusd, run_uusd; // the same, but for those that the cloud had forgotten:
     int64_t estimated_uusd;       // what the run says more than the cloud for these, so that all is the same
@@ -32,6 +33,7 @@ struct soak_outcome {
     int n_stops, n_long_stops; // of the controller's process; those that a node does not wait for
     int n_full_hosts, n_held_up; // and what they made the controller say
     bool is_quiet, whole_seconds;
+    int n_replanned;    // changes of nodes for a limit
     int n_gang_nodes;   // nodes that were asked for together with others
     int n_forgotten;    // instances that the cloud no longer knew when the run could ask
     int64_t n_faults[RB_CHAOS_N_FAULTS], n_wire_faults[SOAK_N_WIRE_FAULTS], n_requests;

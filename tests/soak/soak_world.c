@@ -279,6 +279,49 @@ static void make_stage(const struct soak_world *w, struct draw *d, const struct 
                                   .n_nodes = n};
 }
 
+// About what the fake machines do; the markets for spot machines go down.
+static const char profile[] =
+    "format: rb-profile/1\nname: soak\nunit: epoch\nsource: test\n"
+    "training:\n"
+    "  - {accelerator: T4, base_s: 20, relative_error: 0.25, layouts: [{gpus: 1, nodes: 1, speedup: 1}, {gpus: 2, nodes: 1, speedup: 1}]}\n"
+    "  - {accelerator: A100, base_s: 20, relative_error: 0.25, layouts: [{gpus: 1, nodes: 1, speedup: 1}, {gpus: 2, nodes: 1, speedup: 1}]}\n"
+    "noise: {between: {distribution: lognormal, mean: 1, cv: 0.2}, within: 1}\n"
+    "startup_s: 5\ncheckpoint_s: 1\nprovisioning:\n"
+    "  - {infra: '*', instance_type: '*', market: on_demand, queue_s: 20, init_s: 20, capacity_failure: 0.1}\n"
+    "  - {infra: '*', instance_type: '*', market: spot, queue_s: 20, init_s: 20, capacity_failure: 0.1, spells: {sampled_s: 60, days: 9,\n"
+    "     up_s: {distribution: lognormal, mean: 3600, cv: 1}, down_s: {distribution: lognormal, mean: 600, cv: 1},\n"
+    "     together: 0.5, region_factor: 2, hazard: [{from_s: 0, per_hour: 4}, {from_s: 900, per_hour: 1}]}}\n";
+
+static const struct rb_profile *read_profile(struct rb_arena *arena)
+{
+    struct rb_profile *p = rb_arena_alloc(arena, sizeof *p);
+    struct rb_doc doc;
+    struct rb_err err;
+    must(rb_doc_parse_yaml(&doc, "soak profile", profile, strlen(profile), &err), &err);
+    must(rb_profile_read(doc.root, NULL, "soak", arena, p, &err), &err);
+    rb_doc_finish(&doc);
+    return p;
+}
+
+// Sometimes too little time or money: then it leaves its plan, gives up, or both.
+static void let_replan(struct soak_world *w, struct draw *d, struct rb_arena *arena)
+{
+    struct rb_plan *plan = w->plan;
+    struct rb_job *job = rb_arena_alloc(arena, sizeof *job);
+    struct rb_plan_stage *stages = rb_arena_array(arena, (size_t)plan->n_stages, sizeof *stages);
+    *job = *plan->job;
+    job->on_drift = RB_DRIFT_REPLAN;
+    memcpy(stages, plan->stages, (size_t)plan->n_stages * sizeof *stages);
+    for (int i = 0; i < plan->n_stages; i++)
+        stages[i].n_nodes = 1; // others are not exchanged
+    plan->job = job;
+    plan->stages = stages;
+    plan->profile = read_profile(arena);
+    plan->confidence = 0.9;
+    plan->deadline_us = (int64_t)uniform(d, 4 * (double)MINUTE_US, 30 * (double)MINUTE_US);
+    plan->budget_uusd = (int64_t)((w->is_gcp ? 6 : 1) * uniform(d, 5e5, 4e6));
+}
+
 // Of Compute Engine, which has no default.
 static const struct rb_key_value images[] = {{"gcp", "projects/rbmock/global/images/rbmock-linux"}};
 
@@ -369,11 +412,12 @@ static void choose_stops(struct soak_world *w, struct draw *d)
 void soak_world_init(struct soak_world *w, uint64_t seed, bool is_gcp, struct rb_arena *arena)
 {
     struct draw d = {0}, fallback = {0}, more = {0},
-                stops = {0}; // each its own stream: what is added later does not change what was there
+                stops = {0}, drift = {0}; // each its own stream: what is added later does not change what was there
     rb_stream_init(&d.s, &(struct rb_stream_key){.seed = seed, .purpose = RB_DRAW_SEARCH});
     rb_stream_init(&fallback.s, &(struct rb_stream_key){.seed = seed, .purpose = RB_DRAW_SEARCH, .stage = 2});
     rb_stream_init(&more.s, &(struct rb_stream_key){.seed = seed, .purpose = RB_DRAW_SEARCH, .stage = 3});
     rb_stream_init(&stops.s, &(struct rb_stream_key){.seed = seed, .purpose = RB_DRAW_SEARCH, .stage = 4});
+    rb_stream_init(&drift.s, &(struct rb_stream_key){.seed = seed, .purpose = RB_DRAW_SEARCH, .stage = 5});
     *w = (struct soak_world){.is_gcp = is_gcp, .prices = prices, .falls_back = below(&fallback, 2) == 0};
     w->infras[0] = is_gcp ? "gcp/us-central1" : "mock/us-east-1";
     w->infras[1] = is_gcp ? "gcp/europe-west4" : "mock/us-west-2";
@@ -392,6 +436,9 @@ void soak_world_init(struct soak_world *w, uint64_t seed, bool is_gcp, struct rb
     for (int i = 0; i < w->n_deaths; i++)
         w->deaths[i].full = below(&more, 4) == 0;
     choose_stops(w, &stops);
+    w->replans = !w->is_quiet && !w->has_gangs && below(&drift, 3) == 0;
+    if (w->replans)
+        let_replan(w, &drift, arena);
 }
 
 void soak_world_finish(struct soak_world *w)

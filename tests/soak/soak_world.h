@@ -31,7 +31,8 @@ struct soak_world {
     const char *prices;
     struct soak_wire_faults wire;
     struct fake_training training; // probabilities; times stay
-    struct rb_plan *plan;
+    struct rb_plan *plan;          // one that replans has a deadline, a budget and a profile, else it has none of these
+    bool replans;                 // on_drift: replan
     struct soak_accident accidents[SOAK_MAX_ACCIDENTS];
     int n_accidents;
     struct soak_death {

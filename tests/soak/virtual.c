@@ -17,7 +17,7 @@
 struct totals {
     int64_t n_runs, n_failed, n_complete, n_instances, n_stand_ins, n_gang_nodes, n_lives, n_requests;
     int64_t n_deaths, n_full, n_rescued, n_jumps, n_sleeps, n_outages;
-    int64_t n_stops, n_long_stops, n_full_hosts, n_held_up, n_quiet, n_whole_seconds, blamed, wrongly_hung;
+    int64_t n_stops, n_long_stops, n_full_hosts, n_held_up, n_quiet, n_whole_seconds, blamed, above_budget, n_replanned, wrongly_hung;
     int64_t leaked, launched_twice, lost_reports, false_claims, hangs, n_bills_differ, n_forgotten;
     int64_t cloud_uusd, run_uusd, estimated_uusd, idle_disk_uusd, virtual_us;
     int64_t n_faults[RB_CHAOS_N_FAULTS], n_wire_faults[SOAK_N_WIRE_FAULTS];
@@ -53,6 +53,8 @@ static void add(struct totals *t, const struct soak_outcome *o)
     t->n_quiet += o->is_quiet;
     t->n_whole_seconds += o->whole_seconds;
     t->blamed += o->blamed;
+    t->above_budget += o->above_budget;
+    t->n_replanned += o->n_replanned;
     t->wrongly_hung += o->wrongly_hung;
     t->n_requests += o->n_requests;
     t->leaked += o->leaked;
@@ -89,6 +91,7 @@ static void print_table(const struct totals *e, const struct totals *g)
     line("instances launched", e->n_instances, g->n_instances);
     line("launches of an offer that stands in", e->n_stand_ins, g->n_stand_ins);
     line("nodes asked for as one of a gang", e->n_gang_nodes, g->n_gang_nodes);
+    line("changes of nodes for a limit", e->n_replanned, g->n_replanned);
     line("requests", e->n_requests, g->n_requests);
     line("virtual hours", e->virtual_us / 3600000000, g->virtual_us / 3600000000);
     line("**instances leaked**", e->leaked, g->leaked);
@@ -98,6 +101,7 @@ static void print_table(const struct totals *e, const struct totals *g)
     line("**runs that hang**", e->hangs, g->hangs);
     line("**runs whose bill is not the cloud's**", e->n_bills_differ, g->n_bills_differ);
     line("**restarted or lost by a stop or a full host**", e->blamed, g->blamed);
+    line("**above their budget, with a controller**", e->above_budget, g->above_budget);
     line("**killed as hung where no trial hangs**", e->wrongly_hung, g->wrongly_hung);
     line("the cloud's ledger, micro-dollars", e->cloud_uusd, g->cloud_uusd);
     line("the runs' ledgers, micro-dollars", e->run_uusd, g->run_uusd);
@@ -128,10 +132,10 @@ static void print_table(const struct totals *e, const struct totals *g)
 
 static void print_failure(const struct soak_options *options, const struct soak_outcome *o, const char *program)
 {
-    printf("FAILED: leaked %d, launched twice %d, reports lost %d, false claims %d, blamed %d, wrongly hung %d, %s, "
+    printf("FAILED: leaked %d, launched twice %d, reports lost %d, false claims %d, blamed %d, above budget %d, wrongly hung %d, %s, "
            "cloud %" PRId64 " run %" PRId64
            " micro-dollars; it ended with: %s\n  again: %s --runs 1 --cloud %s --seed %" PRIu64 " --verbose\n",
-           o->leaked, o->launched_twice, o->lost_reports, o->false_claims, o->blamed, o->wrongly_hung,
+           o->leaked, o->launched_twice, o->lost_reports, o->false_claims, o->blamed, o->above_budget, o->wrongly_hung,
            o->hangs ? "hangs" : "ended", o->cloud_uusd + o->estimated_uusd, o->run_uusd, o->how, program,
            options->is_gcp ? "gcp" : "ec2", options->seed);
     fflush(stdout);

@@ -24,6 +24,7 @@ struct distributions {
     struct rb_quantiles time_us, cost_uusd;
     int n_kept; // runs within deadline and budget
     int n_cut;  // runs that their budget stopped
+    int n_replanned;
 };
 
 static struct distributions distributions_of(const struct rb_simulation *sim, const struct rb_sim_variant *v)
@@ -35,6 +36,7 @@ static struct distributions distributions_of(const struct rb_simulation *sim, co
         const struct rb_world_result *r = &v->results[i];
         values[i] = r->time_us;
         d.n_kept += rb_world_kept(r, plan->deadline_us, plan->budget_uusd);
+        d.n_replanned += r->n_advised > 0;
         d.n_cut += !rb_world_kept_budget(r, plan->budget_uusd);
     }
     d.time_us = rb_quantiles_of(values, sim->n);
@@ -92,6 +94,8 @@ static void write_one(const struct rb_simulation *sim, const struct distribution
     else
         rb_json_int(&j, d->n_kept);
     rb_json_kint(&j, "cut", d->n_cut);
+    if (sim->reactor)
+        rb_json_kint(&j, "replanned", d->n_replanned);
     write_best_metric(sim, v, &j);
     write_means(sim, v, &j);
     rb_json_put(&j, "curves: %s", rb_sim_curves_say(sim));
@@ -154,6 +158,8 @@ static void write_table(const struct rb_simulation *sim, const struct distributi
         rb_buf_printf(out, "within deadline and budget: %d of %d\n", d->n_kept, sim->n);
     if (d->n_cut > 0)
         rb_buf_printf(out, "stopped by the budget, as rbrun would stop them: %d\n", d->n_cut);
+    if (sim->reactor)
+        rb_buf_printf(out, "got other nodes: %d of %d\n", d->n_replanned, sim->n);
     if (metric.n > 0)
         rb_buf_printf(out, "best %s: %.4f (sd %.4f), mean within [%.4f, %.4f] at 95 %%\n", plan->job->metric_name,
                       metric.mean, metric.sd, metric.low, metric.high);

@@ -329,6 +329,14 @@ static void give_way(struct fake_process *p)
     p->stops_after = p->n_lines;
 }
 
+static int64_t next_unit_us(const struct fake_process *p, int64_t now_us)
+{
+    const struct fake_training *t = &p->machines->training;
+    const bool spikes = p->n_slots > 0 && p->slots[0].instance == t->spike.instance && now_us >= t->spike.from_us &&
+                        now_us < t->spike.until_us;
+    return (spikes ? 3 : 1) * p->unit_us;
+}
+
 static void step(void *arg)
 {
     struct fake_process *p = arg;
@@ -342,7 +350,7 @@ static void step(void *arg)
     } else {
         p->n_lines++;
         give_way(p);
-        v->loop.timer_start(v, p->unit_us, step, p);
+        v->loop.timer_start(v, next_unit_us(p, v->now_us), step, p);
     }
     deliver(p);
 }
@@ -484,7 +492,7 @@ static struct fake_process *create(struct fake_machines *m, const struct rb_task
     draw_fate(p, &m->training);
     m->processes = rb_xrealloc(m->processes, (size_t)m->n_processes + 1, sizeof(struct fake_process *));
     m->processes[m->n_processes++] = p;
-    m->site.v->loop.timer_start(m->site.v, m->training.startup_us + p->unit_us, step, p);
+    m->site.v->loop.timer_start(m->site.v, m->training.startup_us + next_unit_us(p, m->site.v->now_us), step, p);
     return p;
 }
 

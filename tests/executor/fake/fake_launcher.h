@@ -31,6 +31,11 @@ struct fake_training {
     double save_fails;           // per save
     bool announces;              // a checkpoint with every report
     int64_t unit_us, startup_us; // means
+    // Units that begin on this machine within these times take three times as long; until_us 0: none do.
+    struct {
+        int instance;
+        int64_t from_us, until_us;
+    } spike;
 };
 
 enum fake_process_state { FAKE_RUNNING, FAKE_EXITED, FAKE_KILLED };
