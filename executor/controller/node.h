@@ -43,6 +43,7 @@ enum {
     RB_SAID_END_DENIED = 1,
     RB_SAID_OTHER_MARKET = 2, // it is not on the requested market
     RB_SAID_SWITCH = 4,       // its dead man's switch is not armed, or was not moved
+    RB_SAID_STAYS = 8,        // it stays on demand, because a trial on it did not give way
 };
 
 struct rb_run_node {

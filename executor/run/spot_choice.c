@@ -81,7 +81,7 @@ static enum rb_spot_mode by_policy(const struct rb_spot_choice *c, const struct 
     return rb_spot_policy_choose(c->spot.policy, guard, &question, out_market);
 }
 
-// Without a policy: the first market that has nodes, in the plan's order.
+// Without a policy: the first market that has nodes, in the plan's order. A node on demand is not asked about.
 static enum rb_spot_mode by_guard(const struct rb_spot_choice *c, const struct rb_spot_guard *guard,
                                   const struct rb_node_question *q, const struct rb_spot_now *now, int *out_market)
 {
@@ -117,7 +117,6 @@ static enum rb_spot_mode choose(void *ctx, const struct rb_node_question *q, int
         rb_buf_puts(why, q->deadline_us < 0 ? "the run has no deadline" : "when the run will end cannot be predicted");
         return RB_SPOT_ON_DEMAND;
     }
-    const bool holds = q->held >= 0;
     const double spare_s = (double)(q->deadline_us - c->latest_us) / RB_US_PER_S;
     const struct rb_spot_guard guard = {
         .start_s = {0, c->spot.start_s[RB_SPOT_ON_SPOT], c->spot.start_s[RB_SPOT_ON_DEMAND]},
@@ -125,9 +124,9 @@ static enum rb_spot_mode choose(void *ctx, const struct rb_node_question *q, int
         .budget = q->budget_uusd < 0 ? INFINITY : (double)q->budget_uusd,
     };
     const struct rb_spot_now now = {
-        .mode = holds ? RB_SPOT_ON_SPOT : RB_SPOT_IDLE,
+        .mode = q->mode,
         // The prediction has a cold start on demand for a node that is requested; the guard takes it off, too.
-        .slack_s = spare_s + (holds ? 0 : c->spot.start_s[RB_SPOT_ON_DEMAND]),
+        .slack_s = spare_s + (q->mode == RB_SPOT_IDLE ? c->spot.start_s[RB_SPOT_ON_DEMAND] : 0),
         .unsaved_s = q->unsaved_s + c->unseen_s,
         .ahead_s = (double)c->chooser.every_us / RB_US_PER_S,
         .spent = (double)c->dearest_uusd,
@@ -158,8 +157,11 @@ struct rb_spot_choice *rb_spot_choice_create(const struct rb_plan *plan, double 
     c->prediction = rb_prediction_create(plan);
     c->n_predicted = -1;
     rb_plan_spot_init(&c->spot, plan);
-    c->chooser = (struct rb_node_chooser){
-        .ctx = c, .saw = saw, .choose = choose, .every_us = every_us > LEAST_US ? every_us : LEAST_US};
+    c->chooser = (struct rb_node_chooser){.ctx = c,
+                                          .saw = saw,
+                                          .choose = choose,
+                                          .every_us = every_us > LEAST_US ? every_us : LEAST_US,
+                                          .returns = c->spot.policy != NULL};
     return c;
 }
 

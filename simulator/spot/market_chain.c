@@ -3,6 +3,7 @@
 #include "base/text/units.h"
 
 #include <math.h>
+#include <string.h>
 
 // Finer than the ages at which hazards are fitted (profiles/fit/market_fit.h), so that geometric stays do not blur them.
 static const double age_from_s[RB_MARKET_AGES + 1] = {0, 360, 900, 1800, 3600, 7200, 14400, 28800, INFINITY};
@@ -62,4 +63,29 @@ struct rb_market_chain rb_market_chain_of(const struct rb_spells *spells, double
         c.life_s[age] = (tick_s + c.ripen[true][age] * older_s) / (c.leave[true][age] + c.ripen[true][age]);
     }
     return c;
+}
+
+enum { FORGOTTEN = 2000 }; // ticks after which it does not matter how a market was
+
+static void move_on(const struct rb_market_chain *c, double share[2][RB_MARKET_AGES])
+{
+    double next[2][RB_MARKET_AGES] = {{0}};
+    for (int up = 0; up < 2; up++)
+        for (int age = 0; age < RB_MARKET_AGES; age++) {
+            next[!up][0] += share[up][age] * c->leave[up][age];
+            next[up][age] += share[up][age] * (1 - c->leave[up][age] - c->ripen[up][age]);
+            next[up][age + 1 < RB_MARKET_AGES ? age + 1 : age] += share[up][age] * c->ripen[up][age];
+        }
+    memcpy(share, next, sizeof next);
+}
+
+double rb_market_chain_chance(const struct rb_market_chain *c, const struct rb_market_state *state)
+{
+    double share[2][RB_MARKET_AGES] = {{0}}, chance = 0;
+    share[state->up][rb_market_age(state->age_s)] = 1;
+    for (int ticks = (int)fmin(state->seen_ago_s / c->tick_s, FORGOTTEN); ticks > 0; ticks--)
+        move_on(c, share);
+    for (int age = 0; age < RB_MARKET_AGES; age++)
+        chance += share[true][age];
+    return chance;
 }
