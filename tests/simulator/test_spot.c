@@ -429,9 +429,6 @@ static void a_node_on_demand_goes_back_where_that_pays(void **state)
     q.markets = &refused;
     assert_int_not_equal(rb_spot_policy_choose(p, &g, &q, &market), RB_SPOT_ON_SPOT);
     q.markets = &there;
-    q.work_s = 2 * TICK_S; // the cold start would take longer
-    assert_int_equal(rb_spot_policy_choose(p, &g, &q, &market), RB_SPOT_ON_DEMAND);
-    q.work_s = 160 * TICK_S;
     q.now.slack_s = 600; // no time for two of them
     assert_int_equal(rb_spot_policy_choose(p, &g, &q, &market), RB_SPOT_ON_DEMAND);
     rb_spot_policy_destroy(p);
