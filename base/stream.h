@@ -40,6 +40,7 @@ enum rb_purpose {
     RB_DRAW_SPELLS = 29, // spells of a market (simulator/world/markets.c): index = offer, attempt = spell; stage 1: its state at first
     RB_DRAW_PAUSE = 30,  // pause of a request that found every offer sold out; as RB_DRAW_QUEUE
     RB_DRAW_MARKETS = 31, // spot markets by the tick: simulator/spot/market_mix.h
+    RB_DRAW_SPOT_PACE = 33, // slow or fast stages in replays of a plan (simulator/spot/plan_replay.c): index 0: of all, else stage + 1
 };
 
 struct rb_stream_key {

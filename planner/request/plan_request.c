@@ -4,6 +4,7 @@
 #include "planner/proof/certificate.h"
 #include "planner/request/pace.h"
 #include "planner/request/question.h"
+#include "planner/request/safe_plan.h"
 #include "planner/request/save_note.h"
 #include "planner/scores/early_runs.h"
 #include "planner/scores/estimator.h"
@@ -123,6 +124,27 @@ static void fill_spot_stand_ins(struct assembly *a, int n_used)
                                 "takes to come; add an entry with market: spot to its provisioning"
                               : "resources.spot: safe: no spot machine is used: the price list has none of the planned "
                                 "machines; import spot prices with `rbprofile import prices.csv`");
+}
+
+// Of a plan that is on demand: what spot machines would change, where the profile knows their markets.
+static void hint_at_spot(struct assembly *a, const struct rb_plan *plan, int n_used)
+{
+    struct assembly with = *a; // what it adds is not kept
+    struct rb_plan safe = *plan;
+    char text[3][32];
+    fill_spot_stand_ins(&with, n_used);
+    safe.offers = with.offers;
+    safe.n_offers = with.n_offers;
+    safe.fallbacks = with.fallbacks;
+    safe.n_fallbacks = with.n_fallbacks;
+    rb_safe_plan_price(&safe, a->arena);
+    if (safe.spot && rb_safe_plan_keeps(&safe) && safe.estimate.cost_uusd.mean < plan->estimate.cost_uusd.mean)
+        warn(a, rb_arena_printf(a->arena,
+                                "resources.spot: safe would cost about %s (95 %% <= %s) instead of %s, P(on time) %.3f: "
+                                "spot machines while the run could lose them and still be in time",
+                                rb_format_money(safe.estimate.cost_uusd.mean, text[0]),
+                                rb_format_money(safe.estimate.cost_uusd.p95, text[1]),
+                                rb_format_money(plan->estimate.cost_uusd.mean, text[2]), safe.estimate.p_deadline));
 }
 
 // --- images
@@ -479,7 +501,9 @@ static bool assemble(struct rb_search *search, const struct rb_planner *planner,
 {
     size_t n_offers = (size_t)search->scenario->n_offers;
     struct assembly a = {.search = search, .arena = arena, .cap_warnings = 2 * (int)n_offers + 16};
-    if (search->req->job->resources.spot == RB_SPOT_SAFE)
+    const bool is_safe = search->req->job->resources.spot == RB_SPOT_SAFE;
+    const bool hints = search->req->job->resources.spot == RB_SPOT_NEVER && search->req->deadline_us >= 0 && !search->req->alone;
+    if (is_safe || hints)
         a.n_spot = rb_planner_spot_offers(search->req->job, search->req->catalog, arena, &a.spot);
     const size_t n_all = n_offers + (size_t)a.n_spot;
     a.spot_taken = rb_arena_array(arena, (size_t)a.n_spot + 1, sizeof *a.spot_taken);
@@ -499,7 +523,8 @@ static bool assemble(struct rb_search *search, const struct rb_planner *planner,
     plan.bound = bound_of(result, search->scenario, planner->name, &plan.estimate, arena);
     const int n_used = a.n_offers;
     refer_to_fallbacks(&a);
-    fill_spot_stand_ins(&a, n_used);
+    if (is_safe)
+        fill_spot_stand_ins(&a, n_used);
     plan.offers = a.offers;
     plan.n_offers = a.n_offers;
     plan.fallbacks = a.fallbacks;
@@ -510,6 +535,10 @@ static bool assemble(struct rb_search *search, const struct rb_planner *planner,
     fill_warnings(&a, result, &plan, planner->on_average);
     if (!warn_caveats(&a, result, err))
         return false;
+    if (hints)
+        hint_at_spot(&a, &plan, n_used);
+    if (is_safe)
+        rb_safe_plan_price(&plan, arena);
     plan.warnings = a.warnings;
     plan.n_warnings = a.n_warnings;
     if (!policy_can_follow(&plan, err))
@@ -714,6 +743,41 @@ static void ask_for_sooner(struct rb_search *search, const struct rb_plan_reques
     rb_search_ask_again(search, out);
 }
 
+// A plan that ends earlier leaves more time for spot machines: of those for earlier deadlines, the one with which the run
+// costs least is taken.
+static bool choose_for_spot(struct rb_search *search, const struct rb_planner *planner, struct rb_time_share *phase,
+                            struct rb_arena *arena, struct rb_plan *io, struct rb_plan_result *io_result,
+                            struct rb_err *err)
+{
+    static const double shares[] = {0.9, 0.75, 0.6, 0.5}; // of the time until the deadline
+    const struct rb_plan_request *asked = search->req;
+    struct rb_plan_request sooner = *asked, again = *asked;
+    const struct rb_plan first = *io;
+    bool ok = true;
+    again.alone = true; // the first plan has the others beside it
+    for (size_t i = 0; i < sizeof shares / sizeof shares[0] && !rb_search_out_of_time(search); i++) {
+        struct rb_plan_result result;
+        struct rb_plan plan;
+        sooner.deadline_us = (int64_t)(shares[i] * (double)asked->deadline_us);
+        rb_search_ask_again(search, &sooner);
+        ok = plan_in_phases(search, planner, phase, &result, err);
+        rb_search_ask_again(search, &again);
+        if (!ok || !result.feasible)
+            break;
+        ok = assemble(search, planner, &result, arena, &plan, err);
+        if (!ok)
+            break;
+        if (rb_safe_plan_is_better(&plan, io)) {
+            *io = plan;
+            *io_result = result;
+        }
+    }
+    rb_search_ask_again(search, asked);
+    io->baselines = first.baselines;
+    io->n_baselines = first.n_baselines;
+    return ok;
+}
+
 // *out_missed: a plan was, because its markets go down more often than the search knows.
 static bool plan_until_kept(struct rb_search *search, const struct rb_planner *planner, struct rb_time_share *phase,
                             struct rb_arena *arena, struct rb_plan *out_plan, struct rb_plan_result *out_result,
@@ -742,9 +806,10 @@ static bool plan_until_kept(struct rb_search *search, const struct rb_planner *p
             return false;
         phase->until = ANY_UNTIL;
         const bool is_late = rb_search_out_of_time(search);
-        const struct rb_estimate *e = &out_plan->estimate;
+        const struct rb_estimate *e = rb_plan_as_it_stands(out_plan);
         if (planner->on_average || e->p_both >= asked->confidence)
-            return true;
+            return !out_plan->spot || asked->objective != RB_OBJECTIVE_MIN_COST ||
+                   choose_for_spot(search, planner, phase, arena, out_plan, out_result, err);
         const bool goes_down = rb_plan_meets_down_markets(out_plan);
         *out_missed = *out_missed || goes_down;
         const struct rb_candidate best = out_result->best;
@@ -779,7 +844,7 @@ static bool search_plan(struct rb_question *q, const struct rb_planner *planner,
     if (!with_markets)
         rb_search_leave_out_markets(&search);
     search.asked = planner;
-    search.asked_again = req->marginal;
+    search.asked_again = req->marginal || req->job->resources.spot == RB_SPOT_SAFE;
     search.guard = req->time_limit_us > 0 && req->samples < RB_PROOF_FEWEST && search.scorer->barriers ? guard_of(req) : 0;
     explain_zones(&search);
     if (!rb_endless_check(&search, err)) {
@@ -790,7 +855,7 @@ static bool search_plan(struct rb_question *q, const struct rb_planner *planner,
     }
     bool ok = plan_until_kept(&search, planner, &q->phase, arena, out_plan, out_result, out_missed, err);
     rb_search_explain_rest(&search);
-    if (ok && may_find_marginal(&search, planner))
+    if (ok && !out_plan->spot && may_find_marginal(&search, planner))
         ok = search.scorer->marginal(&search, &out_result->marginal, err);
     rb_search_finish(&search);
     return ok;
