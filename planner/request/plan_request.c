@@ -743,6 +743,14 @@ static void ask_for_sooner(struct rb_search *search, const struct rb_plan_reques
     rb_search_ask_again(search, out);
 }
 
+static void note_spot(struct rb_search *search, double share, const struct rb_plan *plan)
+{
+    char text[2][32];
+    rb_search_note(search, "spot: planned for %.0f %% of the time: %s with spot machines, %s without, P %.3f", 100 * share,
+                   rb_format_money(plan->estimate.cost_uusd.mean, text[0]),
+                   rb_format_money(rb_plan_as_it_stands(plan)->cost_uusd.mean, text[1]), plan->estimate.p_both);
+}
+
 // A plan that ends earlier leaves more time for spot machines: of those for earlier deadlines, the one with which the run
 // costs least is taken.
 static bool choose_for_spot(struct rb_search *search, const struct rb_planner *planner, struct rb_time_share *phase,
@@ -755,6 +763,7 @@ static bool choose_for_spot(struct rb_search *search, const struct rb_planner *p
     const struct rb_plan first = *io;
     bool ok = true;
     again.alone = true; // the first plan has the others beside it
+    note_spot(search, 1, io);
     for (size_t i = 0; i < sizeof shares / sizeof shares[0] && !rb_search_out_of_time(search); i++) {
         struct rb_plan_result result;
         struct rb_plan plan;
@@ -767,6 +776,7 @@ static bool choose_for_spot(struct rb_search *search, const struct rb_planner *p
         ok = assemble(search, planner, &result, arena, &plan, err);
         if (!ok)
             break;
+        note_spot(search, shares[i], &plan);
         if (rb_safe_plan_is_better(&plan, io)) {
             *io = plan;
             *io_result = result;

@@ -95,12 +95,13 @@ static bool find_markets(const struct rb_plan *plan, struct rb_market_source *ou
 
 // --- the policy
 
-// INFINITY: a loss takes all of the stage.
-static double save_every_s(const struct rb_plan *plan)
+// What has been trained to the end is safe: in a stage of several waves, a loss takes no more than one.
+static double save_every_s(const struct rb_plan *plan, const struct rb_plan_stage *stage, double work_s)
 {
     const int64_t every_s =
         rb_planned_save_interval_s(plan->job, plan->profile, &plan->offers[rb_plan_spot_offer(plan)]);
-    return every_s > 0 ? (double)every_s : INFINITY;
+    const double wave_s = stage->waves > 1 ? work_s / stage->waves : INFINITY;
+    return every_s > 0 ? fmin((double)every_s, wave_s) : wave_s;
 }
 
 // In normal logarithms, as if cold starts did not vary.
@@ -131,10 +132,11 @@ static void find_stages(struct rb_plan_spot *s, const struct rb_plan *plan, doub
     s->slack_s = s->deadline_s - (plan->n_stages - 1) * s->start_s[RB_SPOT_ON_DEMAND];
     for (int i = 0; i < plan->n_stages; i++) {
         const double time_s = (double)plan->stages[i].time_us.p50 / RB_US_PER_S;
+        const double work_s = fmax(tick_s, time_s - mean_start_s(plan, plan->stages[i].nodes[0].offer));
         s->stages[i] = (struct rb_spot_stage){
             .trials = rb_plan_stage_node_count(&plan->stages[i]),
-            .work_s = fmax(tick_s, time_s - mean_start_s(plan, plan->stages[i].nodes[0].offer)),
-            .save_every_s = save_every_s(plan),
+            .work_s = work_s,
+            .save_every_s = save_every_s(plan, &plan->stages[i], work_s),
         };
         s->slack_s -= s->stages[i].work_s;
         s->spread[i] = spread_of(&plan->stages[i].time_us);
