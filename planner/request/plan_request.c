@@ -137,7 +137,7 @@ static void hint_at_spot(struct assembly *a, const struct rb_plan *plan, int n_u
     safe.n_offers = with.n_offers;
     safe.fallbacks = with.fallbacks;
     safe.n_fallbacks = with.n_fallbacks;
-    rb_safe_plan_price(&safe, a->arena);
+    rb_safe_plan_price(&safe, 0, a->arena);
     if (safe.spot && rb_safe_plan_keeps(&safe) && safe.estimate.cost_uusd.mean < plan->estimate.cost_uusd.mean)
         warn(a, rb_arena_printf(a->arena,
                                 "resources.spot: safe would cost about %s (95 %% <= %s) instead of %s, P(on time) %.3f: "
@@ -538,7 +538,7 @@ static bool assemble(struct rb_search *search, const struct rb_planner *planner,
     if (hints)
         hint_at_spot(&a, &plan, n_used);
     if (is_safe)
-        rb_safe_plan_price(&plan, arena);
+        rb_safe_plan_price(&plan, 0, arena);
     plan.warnings = a.warnings;
     plan.n_warnings = a.n_warnings;
     if (!policy_can_follow(&plan, err))
@@ -752,15 +752,16 @@ static void note_spot(struct rb_search *search, double share, const struct rb_pl
 }
 
 // A plan that ends earlier leaves more time for spot machines: of those for earlier deadlines, the one with which the run
-// costs least is taken.
+// costs least is taken. What is said of it then comes from replays that have not chosen it.
 static bool choose_for_spot(struct rb_search *search, const struct rb_planner *planner, struct rb_time_share *phase,
                             struct rb_arena *arena, struct rb_plan *io, struct rb_plan_result *io_result,
                             struct rb_err *err)
 {
-    static const double shares[] = {0.9, 0.75, 0.6, 0.5}; // of the time until the deadline
+    static const double shares[] = {0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3}; // of the time until the deadline
     const struct rb_plan_request *asked = search->req;
     struct rb_plan_request sooner = *asked, again = *asked;
     const struct rb_plan first = *io;
+    struct rb_candidate last = io_result->best;
     bool ok = true;
     again.alone = true; // the first plan has the others beside it
     note_spot(search, 1, io);
@@ -773,6 +774,9 @@ static bool choose_for_spot(struct rb_search *search, const struct rb_planner *p
         rb_search_ask_again(search, &again);
         if (!ok || !result.feasible)
             break;
+        if (rb_candidate_same_choices(&result.best, &last))
+            continue;
+        last = result.best;
         ok = assemble(search, planner, &result, arena, &plan, err);
         if (!ok)
             break;
@@ -785,6 +789,7 @@ static bool choose_for_spot(struct rb_search *search, const struct rb_planner *p
     rb_search_ask_again(search, asked);
     io->baselines = first.baselines;
     io->n_baselines = first.n_baselines;
+    rb_safe_plan_price(io, RB_PLAN_REPLAYS, arena);
     return ok;
 }
 

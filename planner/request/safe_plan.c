@@ -1,8 +1,6 @@
 #include "planner/request/safe_plan.h"
 
-#include "simulator/spot/plan_replay.h"
-
-void rb_safe_plan_price(struct rb_plan *plan, struct rb_arena *arena)
+void rb_safe_plan_price(struct rb_plan *plan, uint32_t first, struct rb_arena *arena)
 {
     struct rb_plan_spot markets;
     if (plan->deadline_us < 0 || rb_plan_spot_offer(plan) < 0)
@@ -10,7 +8,7 @@ void rb_safe_plan_price(struct rb_plan *plan, struct rb_arena *arena)
     rb_plan_spot_init(&markets, plan);
     if (markets.policy) {
         struct rb_plan_safe_spot *spot = rb_arena_alloc(arena, sizeof *spot);
-        *spot = rb_plan_replay(&markets, plan, &plan->estimate);
+        *spot = rb_plan_replay(&markets, plan, first, &plan->estimate);
         plan->spot = spot;
         plan->bound = (struct rb_plan_bound){.why_not = "spot machines are used, and no bound is computed for that",
                                              .nodes_explored = plan->bound.nodes_explored};

@@ -210,12 +210,12 @@ struct played {
     double busy_s, on_demand_s;          // likewise
 };
 
-static void play_all(struct played *p, const struct rb_plan_spot *s)
+static void play_all(struct played *p, const struct rb_plan_spot *s, uint32_t first)
 {
     for (int i = 0; i < N; i++)
         for (enum rule rule = 0; rule < N_RULES; rule++) {
             struct replay r;
-            play(&r, s, rule, (uint32_t)i);
+            play(&r, s, rule, first + (uint32_t)i);
             p->time_us[rule][i] = (int64_t)(r.now_s * RB_US_PER_S);
             p->cost_uusd[rule][i] = (int64_t)r.cost_uusd;
             p->n_in_time[rule] += is_in_time(&r);
@@ -264,11 +264,11 @@ static struct rb_estimate estimate_of(struct played *p, const struct rb_plan *pl
     return e;
 }
 
-struct rb_plan_safe_spot rb_plan_replay(const struct rb_plan_spot *s, const struct rb_plan *plan,
+struct rb_plan_safe_spot rb_plan_replay(const struct rb_plan_spot *s, const struct rb_plan *plan, uint32_t first,
                                         struct rb_estimate *out_estimate)
 {
     RB_AUTO(rb_auto_free) struct played *p = rb_xcalloc(1, sizeof *p);
-    play_all(p, s);
+    play_all(p, s, first);
     const struct rb_estimate planned = *rb_plan_as_it_stands(plan);
     *out_estimate = estimate_of(p, plan);
     return (struct rb_plan_safe_spot){

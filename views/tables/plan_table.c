@@ -327,8 +327,8 @@ void rb_plan_spot_write(const struct rb_plan *plan, struct rb_buf *out)
                   rb_format_money(s->on_demand.cost_uusd.mean, text[0]),
                   rb_format_money(s->on_demand.cost_uusd.p95, text[1]),
                   rb_plan_probability(&s->on_demand, s->on_demand.p_deadline, 3, text[2]));
-    rb_buf_printf(out, "spot: on demand steps in in %.0f %% of runs, for %.0f %% of the machines' time; without it: %s, "
-                       "P(on time) %.3f\n",
+    rb_buf_printf(out, "spot: on demand is needed in %.0f %% of runs, for %.0f %% of the machines' time; waiting for spot "
+                       "instead: %s, P(on time) %.3f\n",
                   100 * s->p_on_demand, 100 * s->share_on_demand, rb_format_money(s->alone_uusd, text[0]), s->p_alone);
 }
 
