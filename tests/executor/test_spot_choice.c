@@ -5,13 +5,14 @@
 
 #include "base/stream.h"
 #include "executor/run/spot_choice.h"
-#include "simulator/spot/plan_spot.h"
+#include "simulator/spot/plan_replay.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define SECOND_US INT64_C(1000000)
+#define DOLLAR    INT64_C(1000000)
 #define UNSEEN_S  35 // the fake launcher gives a node up after half a minute
 
 enum { ON_DEMAND, SPOT, N_OFFERS, RUNS = 12, N_DEADLINES = 3 };
@@ -62,6 +63,12 @@ static void plan_for(struct world *w, int64_t deadline_us, bool has_spells)
     w->known.profile.n_provisioning = 2;
     for (int i = 0; i < w->r.plan->n_stages; i++)
         stages[i].time_us.p50 = stage_s[i] * SECOND_US;
+    w->r.plan->estimate = (struct rb_estimate){
+        .time_us = {.mean = 250 * SECOND_US, .p50 = 250 * SECOND_US},
+        .cost_uusd = {.mean = DOLLAR, .p50 = DOLLAR, .p95 = 11 * DOLLAR / 10, .p99 = 12 * DOLLAR / 10},
+        .p_deadline = 1,
+        .p_budget = 1,
+        .p_both = 1};
     w->r.plan->job = job;
     w->r.plan->profile = &w->known.profile;
     w->r.plan->offers = offers;
@@ -181,10 +188,16 @@ static void replays_of_a_plan_are_in_time_and_cost_between_spot_and_on_demand(vo
         plan_for(&w, deadlines_us[d], true);
         rb_plan_spot_init(&spot, w.r.plan);
         assert_non_null(spot.policy);
-        const struct rb_plan_spot_costs c = rb_plan_spot_replay(&spot);
-        assert_int_equal(c.n_late, 0);
-        assert_true(c.p50 >= 0.29 && c.p50 <= c.p95 && c.mean < before + 0.01);
-        before = c.mean;
+        struct rb_estimate e;
+        const struct rb_plan_safe_spot c = rb_plan_replay(&spot, w.r.plan, 0, &e);
+        const double share = (double)e.cost_uusd.mean / DOLLAR;
+        assert_true(e.p_deadline == 1 && e.samples == RB_PLAN_REPLAYS);
+        assert_true(e.cost_uusd.p5 >= 0.29 * DOLLAR && e.cost_uusd.p50 <= e.cost_uusd.p95 && share < before + 0.01);
+        assert_int_equal(e.cost_uusd.p95, w.r.plan->estimate.cost_uusd.p95); // it may be on demand throughout
+        assert_true(c.alone_uusd <= e.cost_uusd.mean + 1 && c.p_on_demand >= c.share_on_demand);
+        assert_true(d > 0 || (c.p_alone < 0.9 && c.p_on_demand == 1)); // the deadline costs something
+        assert_int_equal(c.on_demand.cost_uusd.mean, DOLLAR);
+        before = share;
         rb_plan_spot_finish(&spot);
         plan_for(&w, deadlines_us[d], false);
         rb_plan_spot_init(&spot, w.r.plan);
