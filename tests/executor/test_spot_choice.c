@@ -194,7 +194,7 @@ static void replays_of_a_plan_are_in_time_and_cost_between_spot_and_on_demand(vo
         assert_true(e.p_deadline == 1 && e.samples == RB_PLAN_REPLAYS);
         assert_true(e.cost_uusd.p5 >= 0.29 * DOLLAR && e.cost_uusd.p50 <= e.cost_uusd.p95 && share < before + 0.01);
         assert_int_equal(e.cost_uusd.p95, w.r.plan->estimate.cost_uusd.p95); // it may be on demand throughout
-        assert_true(c.alone_uusd <= e.cost_uusd.mean + 1 && c.p_on_demand >= c.share_on_demand);
+        assert_true(c.p_on_demand >= c.share_on_demand && c.alone_uusd < DOLLAR / 2);
         assert_true(d > 0 || (c.p_alone < 0.9 && c.p_on_demand == 1)); // the deadline costs something
         assert_int_equal(c.on_demand.cost_uusd.mean, DOLLAR);
         before = share;
