@@ -16,6 +16,7 @@ struct rb_node_question {
     enum rb_spot_mode mode;                // of the node that is there; idle: one is to be requested
     int held;                              // its market, on spot; else -1
     double unsaved_s;                      // training that its loss before the next question would destroy, at most
+    double giving_way_s;                   // how long its trials train on before they leave it, at most
     const struct rb_market_state *markets; // the spot offers among the plan's fallbacks, in that order
     const double *lost_ago_s;              // likewise: since a node was lost there; INFINITY: none was
 };

@@ -119,6 +119,7 @@ static enum rb_spot_mode ask(const struct rb_run_node *n, int count, enum rb_spo
         .mode = mode,
         .held = -1,
         .unsaved_s = unsaved_s(n),
+        .giving_way_s = grace_s(c),
         .markets = markets,
         .lost_ago_s = lost_ago_s,
     };

@@ -70,10 +70,14 @@ static enum rb_spot_mode by_policy(const struct rb_spot_choice *c, const struct 
     const struct rb_engine *e = rb_prediction_engine(c->prediction);
     const int running = rb_engine_stage(e), stage = running < 0 ? 0 : running;
     const struct rb_plan_stage *planned = &c->plan->stages[stage];
+    const double left_s = (double)planned->time_us.p50 / RB_US_PER_S * share_left(e, planned, stage);
+    const double work_s = q->mode == RB_SPOT_ON_DEMAND ? left_s - q->giving_way_s : left_s; // that would be on spot
+    if (q->mode == RB_SPOT_ON_DEMAND && work_s <= 0)
+        return RB_SPOT_ON_DEMAND;
     const struct rb_spot_question question = {
         .now = *now,
         .stage = stage,
-        .work_s = (double)planned->time_us.p50 / RB_US_PER_S * share_left(e, planned, stage),
+        .work_s = work_s,
         .held = q->held,
         .markets = q->markets,
         .lost_ago_s = q->lost_ago_s,

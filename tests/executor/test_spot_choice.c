@@ -29,6 +29,7 @@ struct world {
     struct rb_spells spells;
     struct rb_provisioning provisioning[2]; // of spot; of all others
     struct rb_spot_choice *choice;
+    struct rb_node_chooser chooser; // asks it, but begins on demand, and returns only where the test says so
     struct rb_stream draws;
     double losses_per_hour, refused; // of a spot node; chance of a request for one
     int n_lost, n_on_spot, n_on_demand;
@@ -78,7 +79,7 @@ static void plan_for(struct world *w, int64_t deadline_us, bool has_spells)
     w->r.plan->deadline_us = w->r.deadline_us = deadline_us;
 }
 
-static void open_world(struct world *w, uint64_t seed, int64_t deadline_us, double losses_per_hour, bool has_spells)
+static void make_world(struct world *w, uint64_t seed, int64_t deadline_us, double losses_per_hour, bool has_spells)
 {
     *w = (struct world){.losses_per_hour = losses_per_hour, .refused = seed % 3 * .3};
     fake_run_init(&w->r, seed);
@@ -89,6 +90,11 @@ static void open_world(struct world *w, uint64_t seed, int64_t deadline_us, doub
     w->choice = rb_spot_choice_create(w->r.plan, UNSEEN_S);
     assert_non_null(w->choice);
     w->r.chooser = rb_spot_choice_chooser(w->choice);
+}
+
+static void open_world(struct world *w, uint64_t seed, int64_t deadline_us, double losses_per_hour, bool has_spells)
+{
+    make_world(w, seed, deadline_us, losses_per_hour, has_spells);
     fake_run_open(&w->r);
 }
 
@@ -135,6 +141,20 @@ static int64_t live(struct world *w)
     return bill_uusd(w);
 }
 
+static void saw(void *ctx, const struct rb_event *event)
+{
+    const struct rb_node_chooser *inner = rb_spot_choice_chooser(((struct world *)ctx)->choice);
+    inner->saw(inner->ctx, event);
+}
+
+static enum rb_spot_mode begin_on_demand(void *ctx, const struct rb_node_question *q, int *out_market, struct rb_buf *why)
+{
+    const struct rb_node_chooser *inner = rb_spot_choice_chooser(((struct world *)ctx)->choice);
+    if (q->now_us < 20 * SECOND_US)
+        return RB_SPOT_ON_DEMAND;
+    return inner->choose(inner->ctx, q, out_market, why);
+}
+
 static void close_world(struct world *w)
 {
     fake_run_close(&w->r);
@@ -174,6 +194,34 @@ static void a_quiet_market_costs_what_spot_costs(void **state)
         close_world(&w);
         assert_in_range(on_spot_uusd, 140000, 220000); // five minutes of three, two and one nodes at $1.08
     }
+}
+
+static int64_t live_from_demand(uint64_t seed, int64_t deadline_us, double losses_per_hour, bool returns)
+{
+    struct world w;
+    make_world(&w, seed, deadline_us, losses_per_hour, true);
+    w.chooser = *rb_spot_choice_chooser(w.choice);
+    assert_true(w.chooser.returns);
+    w.chooser = (struct rb_node_chooser){&w, saw, begin_on_demand, w.chooser.every_us, returns};
+    w.r.chooser = &w.chooser;
+    fake_run_open(&w.r);
+    const int64_t bill_uusd = live(&w);
+    assert_true(w.n_on_demand >= 3);
+    assert_int_equal(strstr(w.r.talk, "back to spot") != NULL, returns);
+    close_world(&w);
+    return bill_uusd;
+}
+
+static void who_goes_back_to_spot_pays_less_and_is_in_time(void **state)
+{
+    (void)state;
+    int64_t with_uusd = 0, without_uusd = 0;
+    for (uint64_t seed = 0; seed < 12; seed += 3) {
+        with_uusd += live_from_demand(seed, 700 * SECOND_US, 0, true);
+        without_uusd += live_from_demand(seed, 700 * SECOND_US, 0, false);
+        live_from_demand(seed, 600 * SECOND_US, 30, true);
+    }
+    assert_true(with_uusd < without_uusd);
 }
 
 static void replays_of_a_plan_are_in_time_and_cost_between_spot_and_on_demand(void **state)
@@ -230,6 +278,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_run_is_late),
         cmocka_unit_test(a_quiet_market_costs_what_spot_costs),
+        cmocka_unit_test(who_goes_back_to_spot_pays_less_and_is_in_time),
         cmocka_unit_test(replays_of_a_plan_are_in_time_and_cost_between_spot_and_on_demand),
         cmocka_unit_test(who_does_not_ask_for_it_gets_none),
     };
