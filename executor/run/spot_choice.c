@@ -29,6 +29,21 @@ static bool is_spot(const struct rb_plan *plan, int fallback)
 
 // --- where the run stands
 
+// The largest, or what a lognormal of what comes after `past` exceeds by `sure_sd` standard deviations, if that is more.
+static int64_t at_most(const int64_t *values, int64_t past, double sure_sd)
+{
+    double logs[RB_SPOT_RUNS], sum = 0, squares = 0, largest = 0;
+    for (int i = 0; i < RB_SPOT_RUNS; i++) {
+        logs[i] = log(fmax(1, (double)(values[i] - past)));
+        sum += logs[i];
+        largest = fmax(largest, (double)values[i]);
+    }
+    for (int i = 0; i < RB_SPOT_RUNS; i++)
+        squares += (logs[i] - sum / RB_SPOT_RUNS) * (logs[i] - sum / RB_SPOT_RUNS);
+    const double sd = sqrt(squares / (RB_SPOT_RUNS - 1));
+    return (int64_t)fmax(largest, (double)past + exp(sum / RB_SPOT_RUNS + sure_sd * sd));
+}
+
 // Both are of the whole run, if it goes on on demand from now on.
 static bool predict(struct rb_spot_choice *c, const struct rb_node_question *q)
 {
@@ -40,10 +55,9 @@ static bool predict(struct rb_spot_choice *c, const struct rb_node_question *q)
     c->n_predicted = c->n_seen;
     c->predicted_us = q->now_us;
     c->is_known = rb_prediction_try(c->prediction, NULL, 0, RB_SPOT_RUNS, time_us, cost_uusd);
-    c->latest_us = c->dearest_uusd = 0;
-    for (int i = 0; i < RB_SPOT_RUNS && c->is_known; i++) {
-        c->latest_us = time_us[i] > c->latest_us ? time_us[i] : c->latest_us;
-        c->dearest_uusd = cost_uusd[i] > c->dearest_uusd ? cost_uusd[i] : c->dearest_uusd;
+    if (c->is_known) {
+        c->latest_us = at_most(time_us, q->now_us, c->spot.sure_sd);
+        c->dearest_uusd = at_most(cost_uusd, q->spent_uusd, c->spot.sure_sd);
     }
     return c->is_known;
 }

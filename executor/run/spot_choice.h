@@ -14,7 +14,7 @@
 struct rb_plan;
 struct rb_spot_choice;
 
-enum { RB_SPOT_RUNS = 64 }; // their latest is about the 98 % quantile
+enum { RB_SPOT_RUNS = 64 }; // their latest is about the 98 % quantile; a higher confidence goes beyond it, by their spread
 
 // unseen_s: how long a node may be gone before its loss is seen, part of what a loss costs. NULL: the job does not ask
 // for it, the plan has no deadline, or no spot offer stands in. The plan must outlive it.

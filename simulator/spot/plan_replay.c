@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "base/text/units.h"
+#include "samplers/model/normal.h"
 #include "simulator/model/summary.h"
 
 #include <math.h>
@@ -12,7 +13,7 @@ enum {
     MOST_LATE = 10, // deadlines after which a replay gives up
     N = RB_PLAN_REPLAYS,
 };
-#define LATEST 2.3 // median of the latest of 64 ends, by which a run reckons (executor/run/spot_choice.h), in their spread
+#define LATEST 2.3 // median of the latest of 64 ends, by which a run reckons at least (executor/run/spot_choice.h), in their spread
 
 enum rule { BY_POLICY, ON_DEMAND, ALONE, N_RULES };
 
@@ -34,10 +35,8 @@ struct replay { // one node stands for all of its stage
 
 static double draw_normal(uint32_t replicate, uint32_t index)
 {
-    struct rb_stream s;
-    rb_stream_init(&s, &(struct rb_stream_key){.purpose = RB_DRAW_SPOT_PACE, .index = index, .replicate = replicate});
-    const double radius = sqrt(-2 * log(rb_stream_uniform(&s)));
-    return radius * cos(2 * M_PI * rb_stream_uniform(&s));
+    const struct rb_stream_key key = {.purpose = RB_DRAW_SPOT_PACE, .index = index, .replicate = replicate};
+    return rb_normal_quantile(rb_stream_first_uniform(&key));
 }
 
 static void draw_pace(struct replay *r, uint32_t replicate)
@@ -49,17 +48,19 @@ static void draw_pace(struct replay *r, uint32_t replicate)
     }
 }
 
-// Standard deviation of what the work that is left will take.
-static double spread_s(const struct replay *r)
+// What the work that is left may take beyond its median, surely enough for the guard: as if their sum were lognormal.
+static double margin_s(const struct replay *r)
 {
     const struct rb_plan_spot *s = r->spot;
-    double sum_s = 0, squares = 0;
+    double left_s = 0, sum_s = 0, squares = 0;
     for (int i = r->stage; i < s->n_stages; i++) {
-        const double sd_s = (i == r->stage ? r->work_s : s->stages[i].work_s) * s->spread[i];
+        const double work_s = i == r->stage ? r->work_s : s->stages[i].work_s, sd_s = work_s * s->spread[i];
+        left_s += work_s;
         sum_s += sd_s;
         squares += sd_s * sd_s;
     }
-    return sqrt(squares + s->correlation * (sum_s * sum_s - squares));
+    const double sd_s = sqrt(squares + s->correlation * (sum_s * sum_s - squares));
+    return left_s * expm1(fmax(LATEST, s->sure_sd) * sd_s / left_s);
 }
 
 // --- decisions
@@ -90,7 +91,7 @@ static enum rb_spot_mode ask_policy(struct replay *r)
     const double unsaved_s = (r->saved_s - r->work_s) * r->pace[r->stage] + r->tick_s;
     const struct rb_spot_question q = {
         .now = {.mode = r->mode,
-                .slack_s = s->deadline_s - r->now_s - r->later_s - r->work_s - LATEST * spread_s(r),
+                .slack_s = s->deadline_s - r->now_s - r->later_s - r->work_s - margin_s(r),
                 .unsaved_s = s->stages[r->stage].save_every_s > 0 ? unsaved_s : 0,
                 .ahead_s = r->tick_s},
         .stage = r->stage,

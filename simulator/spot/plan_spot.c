@@ -3,12 +3,15 @@
 #include "base/text/units.h"
 #include "engine/core/rungs.h"
 #include "profiles/store/save_interval.h"
+#include "samplers/model/normal.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define SD_P95 1.6448536269514722 // the 95 % quantile of a standard normal
+
+#define MOST_SURE 0.9999
 
 enum { STEPS = 400 }; // of the policy's tables
 
@@ -170,7 +173,7 @@ static void make_policy(struct rb_plan_spot *s, const struct rb_plan *plan)
 
 void rb_plan_spot_init(struct rb_plan_spot *s, const struct rb_plan *plan)
 {
-    *s = (struct rb_plan_spot){0};
+    *s = (struct rb_plan_spot){.sure_sd = rb_normal_quantile((1 + fmin(plan->confidence, MOST_SURE)) / 2)};
     for (int i = 0; i < plan->n_stages; i++)
         count_offer(s, plan, plan->stages[i].nodes[0].offer);
     for (int i = 0; i < plan->n_fallbacks; i++)
