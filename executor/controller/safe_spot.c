@@ -74,7 +74,8 @@ static struct rb_market_state market_state(const struct rb_run_node *n, int offe
         return seen_from_demand(n, offer);
     if (!is_its_own && !can_have(n, offer, count))
         return (struct rb_market_state){false, fmin(since_s(c, c->offers[offer].sold_out_us), RB_S_PER_HOUR), 0};
-    return (struct rb_market_state){true, is_its_own ? since_s(c, n->row.running_us) : oldest_s(c, offer), 0};
+    const bool runs = is_its_own && n->row.running_us >= 0; // else it still starts
+    return (struct rb_market_state){true, runs ? since_s(c, n->row.running_us) : oldest_s(c, offer), 0};
 }
 
 // --- questions

@@ -11,7 +11,7 @@ static const double age_from_s[RB_MARKET_AGES + 1] = {0, 360, 900, 1800, 3600, 7
 int rb_market_age(double age_s)
 {
     int age = 0;
-    while (age_from_s[age + 1] <= age_s)
+    while (age + 1 < RB_MARKET_AGES && age_from_s[age + 1] <= age_s)
         age++;
     return age;
 }

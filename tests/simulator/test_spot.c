@@ -54,6 +54,7 @@ static void no_age_lives_for_ever(void **state)
     assert_close(c.leave[true][rb_market_age(899)], -expm1(-2 * TICK_S / 3600), 1e-12);
     assert_close(c.leave[true][rb_market_age(900)], least, 1e-12);
     assert_close(c.leave[true][RB_MARKET_AGES - 1], least, 1e-12);
+    assert_int_equal(rb_market_age(INFINITY), RB_MARKET_AGES - 1);
 }
 
 static double sum(const double *row, int n)
