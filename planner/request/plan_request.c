@@ -126,7 +126,10 @@ static void fill_spot_stand_ins(struct assembly *a, int n_used)
                                 "machines; import spot prices with `rbprofile import prices.csv`");
 }
 
-// Of a plan that is on demand: what spot machines would change, where the profile knows their markets.
+#define WORTH_A_HINT 0.03 // of the cost
+
+// Of a plan that is on demand: what spot machines would change, where the profile knows their markets. A plan that is
+// chosen together with them (choose_for_spot) may cost less still.
 static void hint_at_spot(struct assembly *a, const struct rb_plan *plan, int n_used)
 {
     struct assembly with = *a; // what it adds is not kept
@@ -138,9 +141,10 @@ static void hint_at_spot(struct assembly *a, const struct rb_plan *plan, int n_u
     safe.fallbacks = with.fallbacks;
     safe.n_fallbacks = with.n_fallbacks;
     rb_safe_plan_price(&safe, 0, a->arena);
-    if (safe.spot && rb_safe_plan_keeps(&safe) && safe.estimate.cost_uusd.mean < plan->estimate.cost_uusd.mean)
+    const double worth_uusd = (1 - WORTH_A_HINT) * (double)plan->estimate.cost_uusd.mean;
+    if (safe.spot && rb_safe_plan_keeps(&safe) && (double)safe.estimate.cost_uusd.mean < worth_uusd)
         warn(a, rb_arena_printf(a->arena,
-                                "resources.spot: safe would cost about %s (95 %% <= %s) instead of %s, P(on time) %.3f: "
+                                "resources.spot: safe would cost about %s or less (95 %% <= %s) instead of %s, P(on time) %.3f: "
                                 "spot machines while the run could lose them and still be in time",
                                 rb_format_money(safe.estimate.cost_uusd.mean, text[0]),
                                 rb_format_money(safe.estimate.cost_uusd.p95, text[1]),
@@ -502,7 +506,8 @@ static bool assemble(struct rb_search *search, const struct rb_planner *planner,
     size_t n_offers = (size_t)search->scenario->n_offers;
     struct assembly a = {.search = search, .arena = arena, .cap_warnings = 2 * (int)n_offers + 16};
     const bool is_safe = search->req->job->resources.spot == RB_SPOT_SAFE;
-    const bool hints = search->req->job->resources.spot == RB_SPOT_NEVER && search->req->deadline_us >= 0 && !search->req->alone;
+    const bool is_on_demand = search->req->job->resources.spot == RB_SPOT_NEVER;
+    const bool hints = is_on_demand && search->req->deadline_us >= 0 && !search->req->alone;
     if (is_safe || hints)
         a.n_spot = rb_planner_spot_offers(search->req->job, search->req->catalog, arena, &a.spot);
     const size_t n_all = n_offers + (size_t)a.n_spot;
