@@ -40,6 +40,7 @@ enum rb_purpose {
     RB_DRAW_SPELLS = 29, // spells of a market (simulator/world/markets.c): index = offer, attempt = spell; stage 1: its state at first
     RB_DRAW_PAUSE = 30,  // pause of a request that found every offer sold out; as RB_DRAW_QUEUE
     RB_DRAW_MARKETS = 31, // spot markets by the tick: simulator/spot/market_mix.h
+    RB_DRAW_SPOT_PACE = 33, // slow or fast stages in replays of a plan (simulator/spot/plan_replay.c): index 0: of all, else stage + 1
     RB_DRAW_READING = 35, // how long a node fetches the job's data; as RB_DRAW_INIT
     RB_DRAW_READING_ERROR = 36, // as RB_DRAW_INIT_ERROR: index = entry of the profile's readings
 };

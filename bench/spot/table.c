@@ -1,8 +1,12 @@
 #include "bench/spot/table.h"
 
+#include "base/text/units.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define US_PER_MIN (60 * RB_US_PER_S)
 
 void must(bool ok, const struct rb_err *err)
 {
@@ -31,14 +35,14 @@ static void read_steps(const struct rb_csv *csv, const char *set, const char *na
     for (int row = 0; row < csv->n_rows; row++) {
         if (strcmp(cell(csv, row, "set"), set) != 0 || strcmp(cell(csv, row, "zone"), name) != 0)
             continue;
-        const double at_s = atof(cell(csv, row, "start_min")) * 60;
+        const int64_t at_us = atoi(cell(csv, row, "start_min")) * US_PER_MIN;
         const int capacity = atoi(cell(csv, row, "capacity")), up = least == 0          ? capacity
                                                                     : capacity >= least ? times
                                                                                         : 0;
         out->instance_type = cell(csv, row, "instance_type");
-        out->end_s = at_s;
+        out->end_us = at_us;
         if (strcmp(cell(csv, row, "capacity"), "end") != 0 && (out->n_steps == 0 || steps[out->n_steps - 1].up != up))
-            steps[out->n_steps++] = (struct rb_capacity_step){at_s, up};
+            steps[out->n_steps++] = (struct rb_capacity_step){at_us, up};
     }
     if (out->n_steps == 0) {
         fprintf(stderr, "spot: %s has no zone %s of set %s\n", csv->file, name, set);
@@ -49,11 +53,11 @@ static void read_steps(const struct rb_csv *csv, const char *set, const char *na
 static void spread(struct spot_zone *z, struct rb_arena *arena)
 {
     const struct rb_capacity *c = &z->whole;
-    z->minutes = (int)(c->end_s / 60);
+    z->minutes = (int)(c->end_us / US_PER_MIN);
     z->capacity = rb_arena_array(arena, (size_t)z->minutes, sizeof *z->capacity);
     for (int i = 0; i < c->n_steps; i++) {
-        const int to = i + 1 < c->n_steps ? (int)(c->steps[i + 1].at_s / 60) : z->minutes;
-        for (int m = (int)(c->steps[i].at_s / 60); m < to; m++)
+        const int to = i + 1 < c->n_steps ? (int)(c->steps[i + 1].at_us / US_PER_MIN) : z->minutes;
+        for (int m = (int)(c->steps[i].at_us / US_PER_MIN); m < to; m++)
             z->capacity[m] = (int16_t)c->steps[i].up;
         z->n_slots = c->steps[i].up > z->n_slots ? c->steps[i].up : z->n_slots;
     }
@@ -83,9 +87,9 @@ struct rb_spells spot_zone_fit(const struct spot_zone *zones, int n, int which, 
     struct rb_err err = {0};
     for (int i = 0; i < n; i++) {
         seen[i] = zones[i].whole;
-        while (seen[i].n_steps > 1 && seen[i].steps[seen[i].n_steps - 1].at_s >= minutes * 60.0)
+        while (seen[i].n_steps > 1 && seen[i].steps[seen[i].n_steps - 1].at_us >= minutes * US_PER_MIN)
             seen[i].n_steps--;
-        seen[i].end_s = minutes * 60.0;
+        seen[i].end_us = minutes * US_PER_MIN;
     }
     must(rb_market_fit(seen, n, which, 180, 1, arena, &s, &err), &err);
     return s;

@@ -4,7 +4,6 @@
 #include "base/file.h"
 #include "base/errors/log.h"
 #include "providers/wire/digest.h"
-#include "simulator/spot/plan_spot.h"
 #include "views/tables/best_for_table.h"
 #include "views/tables/plan_table.h"
 
@@ -81,28 +80,6 @@ static bool write_target(const struct rb_plan *plan, const struct rb_quality_law
     return true;
 }
 
-// resources.spot: safe. The plan is on demand, which is what it costs if there is never a spot machine.
-static void write_spot(const struct rb_plan *plan, struct rb_buf *out)
-{
-    struct rb_plan_spot spot;
-    char text[3][32];
-    if (plan->job->resources.spot != RB_SPOT_SAFE || plan->deadline_us < 0 || rb_plan_spot_offer(plan) < 0)
-        return;
-    rb_plan_spot_init(&spot, plan);
-    rb_buf_puts(out, "spot: used while the run could lose it and still be in time on demand; ");
-    if (spot.policy) {
-        const struct rb_plan_spot_costs c = rb_plan_spot_replay(&spot);
-        const double mean_uusd = (double)plan->estimate.cost_uusd.mean;
-        rb_buf_printf(out, "%s (p50), %s (p95) instead of %s on the profile's markets\n",
-                      rb_format_money((int64_t)(c.p50 * mean_uusd), text[0]),
-                      rb_format_money((int64_t)(c.p95 * mean_uusd), text[1]),
-                      rb_format_money((int64_t)mean_uusd, text[2]));
-    } else {
-        rb_buf_puts(out, "what it saves is unknown: the profile has no spells of these markets\n");
-    }
-    rb_plan_spot_finish(&spot);
-}
-
 static bool write_table(const struct rb_plan *plan, const struct rb_marginal *m, const struct rb_quality_law *law,
                         struct rb_buf *out, struct rb_err *err)
 {
@@ -113,7 +90,6 @@ static bool write_table(const struct rb_plan *plan, const struct rb_marginal *m,
         return false;
     rb_plan_table_write(plan, m->exists ? &slack : NULL, &style, out);
     rb_plan_guess_write(plan, &measuring, out);
-    write_spot(plan, out);
     return write_target(plan, law, out, err);
 }
 

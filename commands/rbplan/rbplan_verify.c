@@ -26,7 +26,7 @@ static bool run_worlds(const struct rb_scenario *s, const struct rb_plan *plan, 
     *out = (struct worlds){.n = n};
     for (int i = 0; i < n; i++) {
         struct rb_world_result r;
-        opt.replicate = (uint32_t)(plan->estimate.samples + i);
+        opt.replicate = (uint32_t)(rb_plan_as_it_stands(plan)->samples + i);
         if (!rb_world_run(s, plan, &opt, &r, err))
             return rb_err_prefix(err, "--verify, replicate %u", opt.replicate);
         out->time += (double)r.time_us;
@@ -69,12 +69,12 @@ static bool verify(const struct rb_scenario *s, const struct rb_plan *plan, int 
         rb_verification_write(&verification, plan, out);
         return true;
     }
-    if (!rb_verify(s, plan->stages, plan->n_stages, &plan->estimate, plan->deadline_us, plan->budget_uusd, n, threads,
+    if (!rb_verify(s, plan->stages, plan->n_stages, rb_plan_as_it_stands(plan), plan->deadline_us, plan->budget_uusd, n, threads,
                    &verification, err) ||
         !run_worlds(s, plan, n < MOST_WORLDS ? n : MOST_WORLDS, &worlds, err))
         return false;
     rb_verification_write(&verification, plan, out);
-    write_worlds(&worlds, &plan->estimate, out);
+    write_worlds(&worlds, rb_plan_as_it_stands(plan), out);
     return true;
 }
 

@@ -68,6 +68,16 @@ struct rb_plan_baseline {
     struct rb_estimate estimate;
 };
 
+// Of a run under resources.spot: safe, beside its estimate, from as many replays as that.
+struct rb_plan_safe_spot {
+    struct rb_estimate on_demand; // of the plan as it stands, without a spot machine
+    double p_on_demand;           // a machine on demand is needed
+    double share_on_demand;       // of the time of all machines
+    // If it waited for spot instead of ever going on demand:
+    int64_t alone_uusd; // mean cost
+    double p_alone;     // it is in time
+};
+
 struct rb_plan_bound {
     bool present;           // false: no bound is claimed, only nodes_explored and why_not count
     int64_t cost_uusd;      // proven lower bound over the search space
@@ -103,6 +113,7 @@ struct rb_plan {
     bool unpredicted;                  // no estimate was made, neither of the whole nor of its stages, as for the run
                                        // that owns the nodes of a pool
     struct rb_estimate estimate;
+    const struct rb_plan_safe_spot *spot; // NULL: `estimate` is of the plan as it stands
     struct rb_plan_bound bound;
     const struct rb_plan_stage *stages;
     int n_stages;
@@ -116,6 +127,12 @@ struct rb_plan {
     const char *const *warnings;
     int n_warnings;
 };
+
+// What the plan's stages take and cost as they stand.
+static inline const struct rb_estimate *rb_plan_as_it_stands(const struct rb_plan *plan)
+{
+    return plan->spot ? &plan->spot->on_demand : &plan->estimate;
+}
 
 // The digests of a plan's sources: of its job's and its profile's canonical JSON.
 void rb_plan_digest_job(const struct rb_job *job, rb_digest_fn *digest, char out_hex[65]);

@@ -77,6 +77,16 @@ static void write_bound(const struct rb_plan_bound *b, struct rb_json *j)
     rb_json_put(j, "why_not: %s|null}", b->why_not);
 }
 
+static void write_spot(const struct rb_plan_safe_spot *s, struct rb_json *j)
+{
+    if (!s)
+        return;
+    rb_json_put(j, "spot: {on_demand:");
+    rb_estimate_write(&s->on_demand, j);
+    rb_json_put(j, "p_on_demand: %g share_on_demand: %g alone: {cost_uusd: %jd p_deadline: %g}}", s->p_on_demand,
+                s->share_on_demand, s->alone_uusd, s->p_alone);
+}
+
 static void write_stage_quantiles(const struct rb_plan *plan, struct rb_json *j, const char *key,
                                   const struct rb_quantiles *q)
 {
@@ -204,6 +214,7 @@ void rb_plan_write(const struct rb_plan *plan, struct rb_json *j)
         rb_json_null(j);
     else
         rb_estimate_write(&plan->estimate, j);
+    write_spot(plan->spot, j);
     write_bound(&plan->bound, j);
     write_stages(plan, j);
     rb_json_kobject(j, "baselines");

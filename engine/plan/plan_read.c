@@ -306,10 +306,31 @@ static bool read_estimate(struct reader *r, struct rb_map *m)
     return r->plan.unpredicted || rb_estimate_read(estimate, &r->plan.estimate, r->err);
 }
 
+// Absent: the estimate is of the plan as it stands.
+static bool read_spot(struct reader *r, const struct rb_node *node)
+{
+    struct rb_map m, alone;
+    const struct rb_node *on_demand, *alone_node;
+    if (!node)
+        return true;
+    struct rb_plan_safe_spot *s = rb_arena_alloc(r->arena, sizeof *s);
+    if (!rb_map_begin(&m, node, r->err) || !rb_map_need(&m, "on_demand", &on_demand, r->err) ||
+        !rb_estimate_read(on_demand, &s->on_demand, r->err) ||
+        !rb_map_need_double(&m, "p_on_demand", 0, 1, &s->p_on_demand, r->err) ||
+        !rb_map_need_double(&m, "share_on_demand", 0, 1, &s->share_on_demand, r->err) ||
+        !rb_map_need(&m, "alone", &alone_node, r->err) || !rb_map_end(&m, r->err) ||
+        !rb_map_begin(&alone, alone_node, r->err) ||
+        !rb_map_need_int(&alone, "cost_uusd", 0, INT64_MAX, &s->alone_uusd, r->err) ||
+        !rb_map_need_double(&alone, "p_deadline", 0, 1, &s->p_alone, r->err) || !rb_map_end(&alone, r->err))
+        return false;
+    r->plan.spot = s;
+    return true;
+}
+
 static bool read_predictions(struct reader *r, struct rb_map *m)
 {
     const struct rb_node *bound, *baselines;
-    return read_estimate(r, m) && rb_map_need(m, "bound", &bound, r->err) && read_bound(r, bound) &&
+    return read_estimate(r, m) && read_spot(r, rb_map_get(m, "spot")) && rb_map_need(m, "bound", &bound, r->err) && read_bound(r, bound) &&
            rb_map_need(m, "baselines", &baselines, r->err) && read_baselines(r, baselines);
 }
 

@@ -44,6 +44,7 @@ enum {
     RB_SAID_OTHER_MARKET = 2, // it is not on the requested market
     RB_SAID_WAITS = 8,        // why it has no machine yet
     RB_SAID_SWITCH = 4,       // its dead man's switch is not armed, or was not moved
+    RB_SAID_STAYS = 8,        // it stays on demand, because a trial on it did not give way
 };
 
 struct rb_run_node {
@@ -135,8 +136,11 @@ void rb_run_node_close_tasks(struct rb_controller *c, int node);    // nothing c
 
 // node_leaving.c
 void rb_run_node_leaving(void *ctx, int node, int64_t seconds); // the launcher's event
-// As if its cloud took it back at that time, but once its trials have given way it is ended and replaced.
+// As if its cloud took it back at that time, but once its trials have given way it is ended and replaced. Trials that have
+// not given way by then are killed; but a node on demand, which would go back to spot, then stays.
 void rb_run_node_vacate(struct rb_run_node *n, int64_t at_us);
+// A task that was sent to the node and for which `is` is true; NULL: there is none.
+const struct rb_run_task *rb_run_node_task(const struct rb_run_node *n, bool (*is)(const struct rb_run_task *t));
 void rb_controller_review_reservations(struct rb_controller *c); // from time to time: has one given notice?
 
 //   node_dead_man.c

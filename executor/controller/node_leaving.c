@@ -56,7 +56,7 @@ static bool is_on(const struct rb_run_task *t, const struct rb_run_node *n)
     return false;
 }
 
-static const struct rb_run_task *first_on(const struct rb_run_node *n, bool (*is)(const struct rb_run_task *t))
+const struct rb_run_task *rb_run_node_task(const struct rb_run_node *n, bool (*is)(const struct rb_run_task *t))
 {
     for (int i = 0; i < n->c->n_tasks; i++)
         if (is_on(n->c->tasks[i], n) && is(n->c->tasks[i]))
@@ -79,31 +79,50 @@ static bool may_exist(const struct rb_run_task *t)
     return t->process != RB_PROCESS_ORDERED;
 }
 
-static bool is_spot(const struct rb_run_node *n)
+static enum rb_market market_of(const struct rb_run_node *n)
 {
-    return n->c->config.plan->offers[n->row.offer].market == RB_MARKET_SPOT;
+    return n->c->config.plan->offers[n->row.offer].market;
 }
 
-// Its trials give way or are killed; once no process is left there, it is ended and replaced.
+static void stay_on_demand(struct rb_run_node *n)
+{
+    n->leaves_at_us = 0;
+    n->said |= RB_SAID_STAYS;
+    rb_controller_note(n->c, "spot", "node %d: stays on demand: a trial on it does not save and give way", n->id);
+    rb_controller_start_tasks(n->c);
+}
+
+// Its trials give way or are killed; once no process is left there, it is ended and replaced. To go back to spot nothing is
+// killed: the node stays.
 static void leave(void *arg)
 {
+    static const char *const why[] = {
+        [RB_MARKET_ON_DEMAND] = "it gives way to one on spot (resources.spot: safe)",
+        [RB_MARKET_SPOT] = "it gives way to one on demand (resources.spot: safe)",
+        [RB_MARKET_RESERVED] = "its reservation ends",
+    };
     struct rb_run_node *n = arg;
     struct rb_controller *c = n->c;
     const struct rb_run_task *t;
+    const enum rb_market from = market_of(n);
     n->leave_timer = 0;
     if (c->dead || !rb_run_node_exists(n))
         return;
-    const bool waits = first_on(n, gives_way) && rb_controller_now_us(c) < n->leaves_at_us;
-    while (!waits && (t = first_on(n, may_be_killed)) && rb_controller_begin(c))
+    const bool waits = rb_run_node_task(n, gives_way) && rb_controller_now_us(c) < n->leaves_at_us;
+    if (!waits && from == RB_MARKET_ON_DEMAND && rb_run_node_task(n, may_be_killed)) {
+        stay_on_demand(n);
+        return;
+    }
+    while (!waits && (t = rb_run_node_task(n, may_be_killed)) && rb_controller_begin(c))
         rb_run_task_give_up(rb_run_task_find(c, t->row.trial, t->row.start), RB_OUTCOME_EVICTED);
     if (c->dead || !rb_run_node_exists(n))
         return;
-    if (first_on(n, may_exist)) {
+    if (rb_run_node_task(n, may_exist)) {
         rb_controller_arm(c, &n->leave_timer, LOOK_US, leave, n);
         return;
     }
-    c->off_spot = is_spot(n);
-    rb_run_node_lose(n, c->off_spot ? "it gives way to one on demand (resources.spot: safe)" : "its reservation ends");
+    c->off_spot = from == RB_MARKET_SPOT;
+    rb_run_node_lose(n, why[from]);
     c->off_spot = false;
 }
 

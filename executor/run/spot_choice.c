@@ -29,6 +29,21 @@ static bool is_spot(const struct rb_plan *plan, int fallback)
 
 // --- where the run stands
 
+// The largest, or what a lognormal of what comes after `past` exceeds by `sure_sd` standard deviations, if that is more.
+static int64_t at_most(const int64_t *values, int64_t past, double sure_sd)
+{
+    double logs[RB_SPOT_RUNS], sum = 0, squares = 0, largest = 0;
+    for (int i = 0; i < RB_SPOT_RUNS; i++) {
+        logs[i] = log(fmax(1, (double)(values[i] - past)));
+        sum += logs[i];
+        largest = fmax(largest, (double)values[i]);
+    }
+    for (int i = 0; i < RB_SPOT_RUNS; i++)
+        squares += (logs[i] - sum / RB_SPOT_RUNS) * (logs[i] - sum / RB_SPOT_RUNS);
+    const double sd = sqrt(squares / (RB_SPOT_RUNS - 1));
+    return (int64_t)fmax(largest, (double)past + exp(sum / RB_SPOT_RUNS + sure_sd * sd));
+}
+
 // Both are of the whole run, if it goes on on demand from now on.
 static bool predict(struct rb_spot_choice *c, const struct rb_node_question *q)
 {
@@ -40,10 +55,9 @@ static bool predict(struct rb_spot_choice *c, const struct rb_node_question *q)
     c->n_predicted = c->n_seen;
     c->predicted_us = q->now_us;
     c->is_known = rb_prediction_try(c->prediction, NULL, 0, RB_SPOT_RUNS, time_us, cost_uusd);
-    c->latest_us = c->dearest_uusd = 0;
-    for (int i = 0; i < RB_SPOT_RUNS && c->is_known; i++) {
-        c->latest_us = time_us[i] > c->latest_us ? time_us[i] : c->latest_us;
-        c->dearest_uusd = cost_uusd[i] > c->dearest_uusd ? cost_uusd[i] : c->dearest_uusd;
+    if (c->is_known) {
+        c->latest_us = at_most(time_us, q->now_us, c->spot.sure_sd);
+        c->dearest_uusd = at_most(cost_uusd, q->spent_uusd, c->spot.sure_sd);
     }
     return c->is_known;
 }
@@ -70,10 +84,14 @@ static enum rb_spot_mode by_policy(const struct rb_spot_choice *c, const struct 
     const struct rb_engine *e = rb_prediction_engine(c->prediction);
     const int running = rb_engine_stage(e), stage = running < 0 ? 0 : running;
     const struct rb_plan_stage *planned = &c->plan->stages[stage];
+    const double left_s = (double)planned->time_us.p50 / RB_US_PER_S * share_left(e, planned, stage);
+    const double work_s = q->mode == RB_SPOT_ON_DEMAND ? left_s - q->giving_way_s : left_s; // that would be on spot
+    if (q->mode == RB_SPOT_ON_DEMAND && work_s <= 0)
+        return RB_SPOT_ON_DEMAND;
     const struct rb_spot_question question = {
         .now = *now,
         .stage = stage,
-        .work_s = (double)planned->time_us.p50 / RB_US_PER_S * share_left(e, planned, stage),
+        .work_s = work_s,
         .held = q->held,
         .markets = q->markets,
         .lost_ago_s = q->lost_ago_s,
@@ -81,7 +99,7 @@ static enum rb_spot_mode by_policy(const struct rb_spot_choice *c, const struct 
     return rb_spot_policy_choose(c->spot.policy, guard, &question, out_market);
 }
 
-// Without a policy: the first market that has nodes, in the plan's order.
+// Without a policy: the first market that has nodes, in the plan's order. A node on demand is not asked about.
 static enum rb_spot_mode by_guard(const struct rb_spot_choice *c, const struct rb_spot_guard *guard,
                                   const struct rb_node_question *q, const struct rb_spot_now *now, int *out_market)
 {
@@ -117,7 +135,6 @@ static enum rb_spot_mode choose(void *ctx, const struct rb_node_question *q, int
         rb_buf_puts(why, q->deadline_us < 0 ? "the run has no deadline" : "when the run will end cannot be predicted");
         return RB_SPOT_ON_DEMAND;
     }
-    const bool holds = q->held >= 0;
     const double spare_s = (double)(q->deadline_us - c->latest_us) / RB_US_PER_S;
     const struct rb_spot_guard guard = {
         .start_s = {0, c->spot.start_s[RB_SPOT_ON_SPOT], c->spot.start_s[RB_SPOT_ON_DEMAND]},
@@ -125,9 +142,9 @@ static enum rb_spot_mode choose(void *ctx, const struct rb_node_question *q, int
         .budget = q->budget_uusd < 0 ? INFINITY : (double)q->budget_uusd,
     };
     const struct rb_spot_now now = {
-        .mode = holds ? RB_SPOT_ON_SPOT : RB_SPOT_IDLE,
+        .mode = q->mode,
         // The prediction has a cold start on demand for a node that is requested; the guard takes it off, too.
-        .slack_s = spare_s + (holds ? 0 : c->spot.start_s[RB_SPOT_ON_DEMAND]),
+        .slack_s = spare_s + (q->mode == RB_SPOT_IDLE ? c->spot.start_s[RB_SPOT_ON_DEMAND] : 0),
         .unsaved_s = q->unsaved_s + c->unseen_s,
         .ahead_s = (double)c->chooser.every_us / RB_US_PER_S,
         .spent = (double)c->dearest_uusd,
@@ -158,8 +175,11 @@ struct rb_spot_choice *rb_spot_choice_create(const struct rb_plan *plan, double 
     c->prediction = rb_prediction_create(plan);
     c->n_predicted = -1;
     rb_plan_spot_init(&c->spot, plan);
-    c->chooser = (struct rb_node_chooser){
-        .ctx = c, .saw = saw, .choose = choose, .every_us = every_us > LEAST_US ? every_us : LEAST_US};
+    c->chooser = (struct rb_node_chooser){.ctx = c,
+                                          .saw = saw,
+                                          .choose = choose,
+                                          .every_us = every_us > LEAST_US ? every_us : LEAST_US,
+                                          .returns = c->spot.policy != NULL};
     return c;
 }
 

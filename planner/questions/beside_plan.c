@@ -181,6 +181,8 @@ bool rb_plan_beside(const struct rb_plan_request *req, const struct rb_plan *pla
     if (!out->frontier_note) {
         const struct rb_plan_request more = ask_more(req, FRONTIER_PLANS, &clock);
         find_frontier(&more, arena, out);
+        if (plan->spot && out->frontier && !out->frontier_note)
+            out->frontier_note = "these plans are on demand throughout";
     }
     return true;
 }

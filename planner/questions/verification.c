@@ -151,6 +151,6 @@ bool rb_verify_by_engine(const struct rb_scenario *s, const struct rb_plan *plan
         cost_uusd[i] = results[i].cost_uusd;
     }
     const struct rb_estimate seen = rb_world_estimate(results, samples, plan->deadline_us, plan->budget_uusd);
-    verify_by(time_us, cost_uusd, &seen, plan->stages, plan->n_stages, &plan->estimate, out);
+    verify_by(time_us, cost_uusd, &seen, plan->stages, plan->n_stages, rb_plan_as_it_stands(plan), out);
     return true;
 }

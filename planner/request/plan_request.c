@@ -4,6 +4,7 @@
 #include "planner/proof/certificate.h"
 #include "planner/request/pace.h"
 #include "planner/request/question.h"
+#include "planner/request/safe_plan.h"
 #include "planner/request/save_note.h"
 #include "planner/request/stay.h"
 #include "planner/scores/early_runs.h"
@@ -131,6 +132,31 @@ static void fill_spot_stand_ins(struct assembly *a, int n_used)
                                 "takes to come; add an entry with market: spot to its provisioning"
                               : "resources.spot: safe: no spot machine is used: the price list has none of the planned "
                                 "machines; import spot prices with `rbprofile import prices.csv`");
+}
+
+#define WORTH_A_HINT 0.03 // of the cost
+
+// Of a plan that is on demand: what spot machines would change, where the profile knows their markets. A plan that is
+// chosen together with them (choose_for_spot) may cost less still.
+static void hint_at_spot(struct assembly *a, const struct rb_plan *plan, int n_used)
+{
+    struct assembly with = *a; // what it adds is not kept
+    struct rb_plan safe = *plan;
+    char text[3][32];
+    fill_spot_stand_ins(&with, n_used);
+    safe.offers = with.offers;
+    safe.n_offers = with.n_offers;
+    safe.fallbacks = with.fallbacks;
+    safe.n_fallbacks = with.n_fallbacks;
+    rb_safe_plan_price(&safe, 0, a->arena);
+    const double worth_uusd = (1 - WORTH_A_HINT) * (double)plan->estimate.cost_uusd.mean;
+    if (safe.spot && rb_safe_plan_keeps(&safe) && (double)safe.estimate.cost_uusd.mean < worth_uusd)
+        warn(a, rb_arena_printf(a->arena,
+                                "resources.spot: safe would cost about %s or less (95 %% <= %s) instead of %s, P(on time) %.3f: "
+                                "spot machines while the run could lose them and still be in time",
+                                rb_format_money(safe.estimate.cost_uusd.mean, text[0]),
+                                rb_format_money(safe.estimate.cost_uusd.p95, text[1]),
+                                rb_format_money(plan->estimate.cost_uusd.mean, text[2]), safe.estimate.p_deadline));
 }
 
 // --- warnings
@@ -507,7 +533,10 @@ static bool assemble(struct rb_search *search, const struct rb_planner *planner,
 {
     size_t n_offers = (size_t)search->scenario->n_offers;
     struct assembly a = {.search = search, .arena = arena, .cap_warnings = 3 * (int)n_offers + 16};
-    if (search->req->job->resources.spot == RB_SPOT_SAFE)
+    const bool is_safe = search->req->job->resources.spot == RB_SPOT_SAFE;
+    const bool is_on_demand = search->req->job->resources.spot == RB_SPOT_NEVER;
+    const bool hints = is_on_demand && search->req->deadline_us >= 0 && !search->req->alone;
+    if (is_safe || hints)
         a.n_spot = rb_planner_spot_offers(search->req->job, search->req->catalog, arena, &a.spot);
     const size_t n_all = n_offers + (size_t)a.n_spot;
     a.spot_taken = rb_arena_array(arena, (size_t)a.n_spot + 1, sizeof *a.spot_taken);
@@ -527,7 +556,8 @@ static bool assemble(struct rb_search *search, const struct rb_planner *planner,
     plan.bound = bound_of(result, search->scenario, planner->name, &plan.estimate, arena);
     const int n_used = a.n_offers;
     refer_to_fallbacks(&a);
-    fill_spot_stand_ins(&a, n_used);
+    if (is_safe)
+        fill_spot_stand_ins(&a, n_used);
     plan.offers = a.offers;
     plan.n_offers = a.n_offers;
     plan.fallbacks = a.fallbacks;
@@ -541,6 +571,10 @@ static bool assemble(struct rb_search *search, const struct rb_planner *planner,
         return false;
     if (outlived)
         warn(&a, outlived);
+    if (hints)
+        hint_at_spot(&a, &plan, n_used);
+    if (is_safe)
+        rb_safe_plan_price(&plan, 0, arena);
     plan.warnings = a.warnings;
     plan.n_warnings = a.n_warnings;
     if (!policy_can_follow(&plan, err))
@@ -745,6 +779,56 @@ static void ask_for_sooner(struct rb_search *search, const struct rb_plan_reques
     rb_search_ask_again(search, out);
 }
 
+static void note_spot(struct rb_search *search, double share, const struct rb_plan *plan)
+{
+    char text[2][32];
+    rb_search_note(search, "spot: planned for %.0f %% of the time: %s with spot machines, %s without, P %.3f", 100 * share,
+                   rb_format_money(plan->estimate.cost_uusd.mean, text[0]),
+                   rb_format_money(rb_plan_as_it_stands(plan)->cost_uusd.mean, text[1]), plan->estimate.p_both);
+}
+
+// A plan that ends earlier leaves more time for spot machines: of those for earlier deadlines, the one with which the run
+// costs least is taken. What is said of it then comes from replays that have not chosen it.
+static bool choose_for_spot(struct rb_search *search, const struct rb_planner *planner, struct rb_time_share *phase,
+                            struct rb_arena *arena, struct rb_plan *io, struct rb_plan_result *io_result,
+                            struct rb_err *err)
+{
+    static const double shares[] = {0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3}; // of the time until the deadline
+    const struct rb_plan_request *asked = search->req;
+    struct rb_plan_request sooner = *asked, again = *asked;
+    const struct rb_plan first = *io;
+    struct rb_candidate last = io_result->best;
+    bool ok = true;
+    again.alone = true; // the first plan has the others beside it
+    note_spot(search, 1, io);
+    for (size_t i = 0; i < sizeof shares / sizeof shares[0] && !rb_search_out_of_time(search); i++) {
+        struct rb_plan_result result;
+        struct rb_plan plan;
+        sooner.deadline_us = (int64_t)(shares[i] * (double)asked->deadline_us);
+        rb_search_ask_again(search, &sooner);
+        ok = plan_in_phases(search, planner, phase, &result, err);
+        rb_search_ask_again(search, &again);
+        if (!ok || !result.feasible)
+            break;
+        if (rb_candidate_same_choices(&result.best, &last))
+            continue;
+        last = result.best;
+        ok = assemble(search, planner, &result, arena, &plan, err);
+        if (!ok)
+            break;
+        note_spot(search, shares[i], &plan);
+        if (rb_safe_plan_is_better(&plan, io)) {
+            *io = plan;
+            *io_result = result;
+        }
+    }
+    rb_search_ask_again(search, asked);
+    io->baselines = first.baselines;
+    io->n_baselines = first.n_baselines;
+    rb_safe_plan_price(io, RB_PLAN_REPLAYS, arena);
+    return ok;
+}
+
 // *out_missed: a plan was, because its markets go down more often than the search knows.
 static bool plan_until_kept(struct rb_search *search, const struct rb_planner *planner, struct rb_time_share *phase,
                             struct rb_arena *arena, struct rb_plan *out_plan, struct rb_plan_result *out_result,
@@ -773,9 +857,10 @@ static bool plan_until_kept(struct rb_search *search, const struct rb_planner *p
             return false;
         phase->until = ANY_UNTIL;
         const bool is_late = rb_search_out_of_time(search);
-        const struct rb_estimate *e = &out_plan->estimate;
+        const struct rb_estimate *e = rb_plan_as_it_stands(out_plan);
         if (planner->on_average || e->p_both >= asked->confidence)
-            return true;
+            return !out_plan->spot || asked->objective != RB_OBJECTIVE_MIN_COST ||
+                   choose_for_spot(search, planner, phase, arena, out_plan, out_result, err);
         const bool goes_down = rb_plan_meets_down_markets(out_plan);
         *out_missed = *out_missed || goes_down;
         const struct rb_candidate best = out_result->best;
@@ -811,7 +896,7 @@ static bool search_plan(struct rb_question *q, const struct rb_planner *planner,
         rb_search_leave_out_markets(&search);
     search.spans = q->windows.spans;
     search.asked = planner;
-    search.asked_again = req->marginal;
+    search.asked_again = req->marginal || req->job->resources.spot == RB_SPOT_SAFE;
     search.guard = req->time_limit_us > 0 && req->samples < RB_PROOF_FEWEST && search.scorer->barriers ? guard_of(req) : 0;
     explain_zones(&search);
     if (!rb_endless_check(&search, err)) {
@@ -823,7 +908,7 @@ static bool search_plan(struct rb_question *q, const struct rb_planner *planner,
     bool ok = plan_until_kept(&search, planner, &q->phase, arena, out_plan, out_result, out_missed, err);
     rb_search_explain_rest(&search);
     ok = ok && rb_windows_narrow(&q->windows, &search, out_result, err);
-    if (ok && may_find_marginal(&search, planner))
+    if (ok && !out_plan->spot && may_find_marginal(&search, planner))
         ok = search.scorer->marginal(&search, &out_result->marginal, err);
     rb_search_finish(&search);
     return ok;

@@ -70,7 +70,9 @@ void rb_job_draft_where(struct rb_job_draft *d, const char *deadline)
                      "or [aws/us-east-1], [gcp/us-central1], [slurm/PARTITION]", NULL);
     rb_job_draft_suggest(d, RB_DRAFT_RESOURCES, "instance_types", "[g5.12xlarge]", NULL);
     rb_job_draft_suggest(d, RB_DRAFT_RESOURCES, "image_id", "{aws/us-east-1: ami-...}", NULL);
-    rb_job_draft_suggest(d, RB_DRAFT_RESOURCES, "spot", "allow", NULL);
+    const bool has_deadline = deadline || rb_job_draft_find(d, RB_DRAFT_DEADLINE, NULL);
+    rb_job_draft_suggest(d, RB_DRAFT_RESOURCES, "spot", has_deadline ? "safe" : "allow",
+                         has_deadline ? "in a cloud: spot machines that cannot make the run late" : NULL);
     rb_job_draft_set(d, RB_DRAFT_RESOURCES, "max_nodes", "4", NULL, NULL);
     if (deadline)
         rb_job_draft_set(d, RB_DRAFT_DEADLINE, NULL, deadline, NULL, NULL);

@@ -3,6 +3,7 @@
 #include "base/text/units.h"
 
 #include <math.h>
+#include <string.h>
 
 // Finer than the ages at which hazards are fitted (profiles/fit/market_fit.h), so that geometric stays do not blur them.
 static const double age_from_s[RB_MARKET_AGES + 1] = {0, 360, 900, 1800, 3600, 7200, 14400, 28800, INFINITY};
@@ -50,6 +51,56 @@ static double rise_per_s(const struct rb_spells *spells, int age)
     return (n * (still_down(spells, from_s) - still_down(spells, to_s)) + 1) / (n * exposed_s + mean_s);
 }
 
+// --- what was seen a while ago
+
+enum { EACH = 16, A_DOUBLING = 4 }; // instants: every tick at first, then so many for twice the time
+
+static int ticks_at(int instant)
+{
+    return instant < EACH ? instant : (int)(EACH * exp2((double)(instant - EACH) / A_DOUBLING));
+}
+
+static int instant_of(double ticks)
+{
+    if (ticks < EACH)
+        return (int)ticks;
+    return (int)fmin(EACH + A_DOUBLING * log2(ticks / EACH), RB_MARKET_MEMORY - 1);
+}
+
+static void look_back(const struct rb_market_chain *c, double up_later[2][RB_MARKET_AGES])
+{
+    double before[2][RB_MARKET_AGES];
+    for (int up = 0; up < 2; up++)
+        for (int age = 0; age < RB_MARKET_AGES; age++) {
+            const double leave = c->leave[up][age], ripen = c->ripen[up][age];
+            const int older = age + 1 < RB_MARKET_AGES ? age + 1 : age; // the last never ripens
+            before[up][age] = leave * up_later[!up][0] + ripen * up_later[up][older] +
+                              (1 - leave - ripen) * up_later[up][age];
+        }
+    memcpy(up_later, before, sizeof before);
+}
+
+static void remember(struct rb_market_chain *c)
+{
+    double up_later[2][RB_MARKET_AGES];
+    for (int age = 0; age < RB_MARKET_AGES; age++) {
+        up_later[false][age] = 0;
+        up_later[true][age] = 1;
+    }
+    for (int i = 0, ticks = 0; i < RB_MARKET_MEMORY; i++) {
+        for (; ticks < ticks_at(i); ticks++)
+            look_back(c, up_later);
+        for (int state = 0; state < RB_MARKET_STATES; state++)
+            c->later[i][state / RB_MARKET_AGES][state % RB_MARKET_AGES] =
+                (float)up_later[state / RB_MARKET_AGES][state % RB_MARKET_AGES];
+    }
+}
+
+double rb_market_chain_chance(const struct rb_market_chain *c, const struct rb_market_state *state)
+{
+    return c->later[instant_of(state->seen_ago_s / c->tick_s)][state->up][rb_market_age(state->age_s)];
+}
+
 struct rb_market_chain rb_market_chain_of(const struct rb_spells *spells, double tick_s)
 {
     struct rb_market_chain c = {.tick_s = tick_s};
@@ -61,5 +112,6 @@ struct rb_market_chain rb_market_chain_of(const struct rb_spells *spells, double
         const double older_s = age + 1 < RB_MARKET_AGES ? c.life_s[age + 1] : 0;
         c.life_s[age] = (tick_s + c.ripen[true][age] * older_s) / (c.leave[true][age] + c.ripen[true][age]);
     }
+    remember(&c);
     return c;
 }

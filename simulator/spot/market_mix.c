@@ -183,17 +183,24 @@ void rb_market_mix_init(struct rb_market_mix *mix, const struct rb_market_source
 
 // --- look-ups
 
+// If it is still as it was seen. One that has changed since, or was never seen, counts as new.
+static double age_if(const struct rb_market_state *state, bool up)
+{
+    return state->up == up && isfinite(state->seen_ago_s) ? state->age_s + state->seen_ago_s : 0;
+}
+
 int rb_market_mix_best(const struct rb_market_mix *mix, const struct rb_market_state *states, const double *lost_ago_s)
 {
     int best = -1;
     double best_s = 0;
     for (int m = 0; m < mix->n_markets; m++) {
-        double life_s = mix->chains[m].life_s[rb_market_age(states[m].age_s)];
+        const struct rb_market_chain *c = &mix->chains[m];
+        double life_s = c->life_s[rb_market_age(age_if(&states[m], true))] * rb_market_chain_chance(c, &states[m]);
         bool close = false;
         for (int k = 0; k < mix->n_markets && lost_ago_s; k++)
             close = close || (k != m && mix->region[k] == mix->region[m] && lost_ago_s[k] <= CLOSE_S);
         life_s /= close ? mix->region_factor[m] : 1;
-        if (states[m].up && life_s > best_s) {
+        if (life_s > best_s) {
             best = m;
             best_s = life_s;
         }
@@ -204,9 +211,9 @@ int rb_market_mix_best(const struct rb_market_mix *mix, const struct rb_market_s
 int rb_market_mix_state(const struct rb_market_mix *mix, const struct rb_market_state *states, int best)
 {
     if (best >= 0)
-        return mix->class_of[best][rb_market_age(states[best].age_s)];
+        return mix->class_of[best][rb_market_age(age_if(&states[best], true))];
     double shortest_s = INFINITY;
     for (int m = 0; m < mix->n_markets; m++)
-        shortest_s = fmin(shortest_s, states[m].age_s);
+        shortest_s = fmin(shortest_s, age_if(&states[m], false));
     return RB_MARKET_AGES + rb_market_age(shortest_s);
 }

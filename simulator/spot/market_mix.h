@@ -33,10 +33,11 @@ struct rb_market_mix {
 // n > 0, at most RB_MARKET_MOST.
 void rb_market_mix_init(struct rb_market_mix *mix, const struct rb_market_source *sources, int n, double tick_s);
 
-// The market that would keep a node longest; -1: none is up. With a loss less than half an hour ago in the region its
-// hazard counts region_factor times: lost_ago_s by market, INFINITY: never; NULL: nothing is known of losses.
+// The market that would keep a node longest, with the chance that it grants one; -1: none can. With a loss less than half
+// an hour ago in the region its hazard counts region_factor times: lost_ago_s by market, INFINITY: never; NULL: nothing is
+// known of losses.
 int rb_market_mix_best(const struct rb_market_mix *mix, const struct rb_market_state *states, const double *lost_ago_s);
-// The mix's state where `best` is what the function above returned.
+// The mix's state where `best` grants a node; best -1: where none does.
 int rb_market_mix_state(const struct rb_market_mix *mix, const struct rb_market_state *states, int best);
 
 // Markets that move on from tick to tick as the chains say.

@@ -1,20 +1,20 @@
 #include "simulator/spot/plan_spot.h"
 
-#include "base/order.h"
 #include "base/text/units.h"
 #include "engine/core/rungs.h"
 #include "profiles/store/reading.h"
 #include "profiles/store/save_interval.h"
+#include "samplers/model/normal.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    STEPS = 400,    // of the policy's tables
-    SETTLES = 300,  // ticks until markets have forgotten how they began
-    MOST_LATE = 10, // deadlines after which a replay gives up
-};
+#define SD_P95 1.6448536269514722 // the 95 % quantile of a standard normal
+
+#define MOST_SURE 0.9999
+
+enum { STEPS = 400 }; // of the policy's tables
 
 // --- cold starts and prices
 
@@ -103,28 +103,54 @@ static bool find_markets(const struct rb_plan *plan, struct rb_market_source *ou
 
 // --- the policy
 
-// INFINITY: a loss takes all of the stage.
-static double save_every_s(const struct rb_plan *plan)
+// What has been trained to the end is safe: in a stage of several waves, a loss takes no more than one.
+static double save_every_s(const struct rb_plan *plan, const struct rb_plan_stage *stage, double work_s)
 {
     const int64_t every_s =
         rb_planned_save_interval_s(plan->job, plan->profile, &plan->offers[rb_plan_spot_offer(plan)]);
-    return every_s > 0 ? (double)every_s : INFINITY;
+    const double wave_s = stage->waves > 1 ? work_s / stage->waves : INFINITY;
+    return every_s > 0 ? fmin((double)every_s, wave_s) : wave_s;
+}
+
+// In normal logarithms, as if cold starts did not vary.
+static double spread_of(const struct rb_quantiles *time_us)
+{
+    return time_us->p50 > 0 && time_us->p95 > time_us->p50 ? log((double)time_us->p95 / (double)time_us->p50) / SD_P95 : 0;
+}
+
+// The correlation of the stages' times that gives the whole run the spread that the plan expects.
+static double correlation(const struct rb_plan_spot *s, const struct rb_plan *plan)
+{
+    const struct rb_quantiles *whole_us = &rb_plan_as_it_stands(plan)->time_us;
+    const double whole_s = (double)(whole_us->p95 - whole_us->p50) / RB_US_PER_S / SD_P95;
+    double sum_s = 0, squares = 0;
+    for (int i = 0; i < s->n_stages; i++) {
+        const double sd_s = s->stages[i].work_s * s->spread[i];
+        sum_s += sd_s;
+        squares += sd_s * sd_s;
+    }
+    const double most = sum_s * sum_s - squares;
+    return most > 0 ? fmin(1, fmax(0, (whole_s * whole_s - squares) / most)) : 0;
 }
 
 static void find_stages(struct rb_plan_spot *s, const struct rb_plan *plan, double tick_s)
 {
     s->n_stages = plan->n_stages;
-    s->slack_s = (double)plan->deadline_us / RB_US_PER_S - (plan->n_stages - 1) * s->start_s[RB_SPOT_ON_DEMAND];
+    s->deadline_s = (double)plan->deadline_us / RB_US_PER_S;
+    s->slack_s = s->deadline_s - (plan->n_stages - 1) * s->start_s[RB_SPOT_ON_DEMAND];
     for (int i = 0; i < plan->n_stages; i++) {
         const double time_s = (double)plan->stages[i].time_us.p50 / RB_US_PER_S;
+        const double work_s = fmax(tick_s, time_s - mean_start_s(plan, plan->stages[i].nodes[0].offer));
         s->stages[i] = (struct rb_spot_stage){
             .trials = rb_plan_stage_node_count(&plan->stages[i]),
-            .work_s = fmax(tick_s, time_s - mean_start_s(plan, plan->stages[i].nodes[0].offer)),
-            .save_every_s = save_every_s(plan),
+            .work_s = work_s,
+            .save_every_s = save_every_s(plan, &plan->stages[i], work_s),
         };
         s->slack_s -= s->stages[i].work_s;
+        s->spread[i] = spread_of(&plan->stages[i].time_us);
     }
     s->slack_s = fmax(0, s->slack_s);
+    s->correlation = correlation(s, plan);
 }
 
 static void make_policy(struct rb_plan_spot *s, const struct rb_plan *plan)
@@ -152,7 +178,7 @@ static void make_policy(struct rb_plan_spot *s, const struct rb_plan *plan)
 
 void rb_plan_spot_init(struct rb_plan_spot *s, const struct rb_plan *plan)
 {
-    *s = (struct rb_plan_spot){0};
+    *s = (struct rb_plan_spot){.sure_sd = rb_normal_quantile((1 + fmin(plan->confidence, MOST_SURE)) / 2)};
     for (int i = 0; i < plan->n_stages; i++)
         count_offer(s, plan, plan->stages[i].nodes[0].offer);
     for (int i = 0; i < plan->n_fallbacks; i++)
@@ -164,136 +190,4 @@ void rb_plan_spot_init(struct rb_plan_spot *s, const struct rb_plan *plan)
 void rb_plan_spot_finish(struct rb_plan_spot *s)
 {
     rb_spot_policy_destroy(s->policy);
-}
-
-// --- replays: one node stands for all of its stage
-
-struct replay {
-    const struct rb_plan_spot *spot;
-    struct rb_market_walk markets;
-    double tick_s, now_s, deadline_s, later_s; // later_s: work and cold starts of later stages
-    enum rb_spot_mode mode;
-    int held, stage;
-    double starting_s, work_s, saved_s; // left; saved_s: as of the last save
-    double cost;                        // micro-dollars of one node
-};
-
-static struct rb_spot_question question_of(const struct replay *r, struct rb_market_state *markets, double *lost_ago_s)
-{
-    const struct rb_spot_stage *stage = &r->spot->stages[r->stage];
-    for (int m = 0; m < r->markets.mix->n_markets; m++) {
-        markets[m] = (struct rb_market_state){r->markets.up[m], (r->markets.tick - r->markets.since[m]) * r->tick_s};
-        lost_ago_s[m] = (r->markets.tick - r->markets.lost_at[m]) * r->tick_s;
-    }
-    return (struct rb_spot_question){
-        .now = {.mode = r->mode,
-                .slack_s = r->deadline_s - r->now_s - r->later_s - r->work_s,
-                .unsaved_s = stage->save_every_s > 0 ? r->saved_s - r->work_s + r->tick_s : 0,
-                .ahead_s = r->tick_s},
-        .stage = r->stage,
-        .work_s = r->work_s,
-        .held = r->held,
-        .markets = markets,
-        .lost_ago_s = lost_ago_s,
-    };
-}
-
-static void decide(struct replay *r)
-{
-    struct rb_market_state markets[RB_MARKET_MOST];
-    double lost_ago_s[RB_MARKET_MOST];
-    const struct rb_spot_question q = question_of(r, markets, lost_ago_s);
-    const struct rb_spot_guard guard = {
-        .start_s = {0, r->spot->start_s[RB_SPOT_ON_SPOT], r->spot->start_s[RB_SPOT_ON_DEMAND]}, .budget = INFINITY};
-    const enum rb_spot_mode to = r->mode == RB_SPOT_ON_DEMAND
-                                     ? RB_SPOT_ON_DEMAND // as in a run: it stays there
-                                     : rb_spot_policy_choose(r->spot->policy, &guard, &q, &r->held);
-    if (to == r->mode)
-        return;
-    r->saved_s = r->work_s;
-    r->starting_s = to == RB_SPOT_IDLE ? 0 : r->spot->start_mean_s;
-    r->mode = to;
-}
-
-static void lose(struct replay *r)
-{
-    if (r->mode != RB_SPOT_ON_SPOT || r->markets.up[r->held])
-        return;
-    r->mode = RB_SPOT_IDLE;
-    r->starting_s = 0;
-    r->work_s = r->saved_s;
-}
-
-// A tick, or what is left of the stage.
-static void work(struct replay *r)
-{
-    const struct rb_spot_stage *stage = &r->spot->stages[r->stage];
-    const double starts_s = fmin(r->starting_s, r->tick_s), works_s = fmin(r->work_s, r->tick_s - starts_s);
-    if (r->mode == RB_SPOT_IDLE) {
-        r->now_s += r->tick_s;
-        return;
-    }
-    r->now_s += r->work_s > works_s ? r->tick_s : starts_s + works_s;
-    r->cost += r->spot->rate[r->mode] * (starts_s + works_s);
-    r->starting_s -= starts_s;
-    r->work_s -= works_s;
-    const double done_s = stage->work_s - r->work_s, before_s = stage->work_s - r->saved_s;
-    if (r->mode == RB_SPOT_ON_DEMAND || done_s - before_s >= stage->save_every_s)
-        r->saved_s = r->work_s;
-}
-
-static void play_stage(struct replay *r, int stage)
-{
-    const struct rb_plan_spot *s = r->spot;
-    r->stage = stage;
-    r->later_s = 0;
-    for (int j = stage + 1; j < s->n_stages; j++)
-        r->later_s += s->stages[j].work_s + s->start_s[RB_SPOT_ON_DEMAND];
-    r->mode = RB_SPOT_IDLE;
-    r->starting_s = 0;
-    r->work_s = r->saved_s = s->stages[stage].work_s;
-    while (r->work_s > 0 && r->now_s < MOST_LATE * r->deadline_s) {
-        lose(r);
-        if (r->starting_s <= 0)
-            decide(r);
-        work(r);
-        rb_market_walk_step(&r->markets);
-    }
-}
-
-// Over the cost on demand.
-static double play(const struct rb_plan_spot *s, uint32_t replicate, bool *out_late)
-{
-    struct replay r = {.spot = s, .tick_s = rb_spot_policy_mix(s->policy)->tick_s};
-    double cost = 0, on_demand = 0;
-    rb_market_walk_begin(&r.markets, rb_spot_policy_mix(s->policy), replicate);
-    for (int i = 0; i < SETTLES; i++)
-        rb_market_walk_step(&r.markets);
-    r.deadline_s = s->slack_s + (s->n_stages - 1) * s->start_s[RB_SPOT_ON_DEMAND];
-    for (int i = 0; i < s->n_stages; i++)
-        r.deadline_s += s->stages[i].work_s;
-    for (int i = 0; i < s->n_stages; i++) {
-        r.cost = 0;
-        play_stage(&r, i);
-        cost += r.cost * s->stages[i].trials;
-        on_demand += s->rate[RB_SPOT_ON_DEMAND] * (s->stages[i].work_s + s->start_mean_s) * s->stages[i].trials;
-    }
-    *out_late = r.now_s > r.deadline_s + r.tick_s / 1000; // rounding
-    return cost / on_demand;
-}
-
-struct rb_plan_spot_costs rb_plan_spot_replay(const struct rb_plan_spot *s)
-{
-    struct rb_plan_spot_costs c = {0};
-    double shares[RB_PLAN_SPOT_REPLAYS];
-    for (int i = 0; i < RB_PLAN_SPOT_REPLAYS; i++) {
-        bool is_late;
-        shares[i] = play(s, (uint32_t)i, &is_late);
-        c.mean += shares[i] / RB_PLAN_SPOT_REPLAYS;
-        c.n_late += is_late;
-    }
-    qsort(shares, RB_PLAN_SPOT_REPLAYS, sizeof *shares, rb_order_doubles);
-    c.p50 = shares[RB_PLAN_SPOT_REPLAYS / 2];
-    c.p95 = shares[RB_PLAN_SPOT_REPLAYS * 95 / 100];
-    return c;
 }

@@ -1,6 +1,5 @@
-// A plan under resources.spot: safe: its spot markets, the guard's times, the policy for its stages, and what replays of
-// the policy on these markets cost. The stages are taken as so many equal nodes that work for the stage's median time
-// without its cold start. Pure.
+// A plan under resources.spot: safe: its spot markets, the guard's times, and the policy for its stages. These are taken as
+// so many equal nodes that work for the stage's median time without its cold start. Pure.
 #ifndef RB_SIMULATOR_PLAN_SPOT_H
 #define RB_SIMULATOR_PLAN_SPOT_H
 
@@ -18,7 +17,10 @@ struct rb_plan_spot {
     // With a policy:
     struct rb_spot_stage stages[RB_LIMIT_STAGES];
     int n_stages;
-    double start_mean_s, slack_s; // the latter at the start of the run, the cold start included
+    double deadline_s, start_mean_s, slack_s; // the latter at the start of the run, the cold start included
+    double spread[RB_LIMIT_STAGES];           // of a stage's time, in normal logarithms
+    double correlation;                       // of any two of them
+    double sure_sd; // the guard reckons with a rest that is so many standard deviations longer, in normal logarithms
 };
 
 // The first spot offer among the plan's fallbacks; -1: there is none, and nothing below can be asked.
@@ -27,16 +29,5 @@ int rb_plan_spot_offer(const struct rb_plan *plan);
 // nobody knows whether the script does.
 void rb_plan_spot_init(struct rb_plan_spot *s, const struct rb_plan *plan);
 void rb_plan_spot_finish(struct rb_plan_spot *s);
-
-enum { RB_PLAN_SPOT_REPLAYS = 256 };
-
-// Costs over those of the same nodes on demand.
-struct rb_plan_spot_costs {
-    double mean, p50, p95;
-    int n_late; // of RB_PLAN_SPOT_REPLAYS
-};
-
-// Needs the policy. All nodes of a stage are lost and refused together.
-struct rb_plan_spot_costs rb_plan_spot_replay(const struct rb_plan_spot *s);
 
 #endif

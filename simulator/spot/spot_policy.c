@@ -250,20 +250,52 @@ const struct rb_market_mix *rb_spot_policy_mix(const struct rb_spot_policy *p)
 
 // --- look-ups
 
-// What the table says, whatever the guard says.
-static enum rb_spot_mode cheapest(const struct rb_spot_policy *p, const struct rb_spot_question *q, int state,
-                                  int held_class)
+// What is thought of the markets.
+struct outlook {
+    int market;           // the best; -1: none can have a node
+    double chance;        // that it grants one
+    int granted, refused; // states of the mix then
+};
+
+static struct outlook look(const struct rb_spot_policy *p, const struct rb_spot_question *q)
+{
+    struct outlook o = {.market = rb_market_mix_best(&p->mix, q->markets, q->lost_ago_s)};
+    o.refused = rb_market_mix_state(&p->mix, q->markets, -1);
+    o.granted = o.market < 0 ? o.refused : rb_market_mix_state(&p->mix, q->markets, o.market);
+    o.chance = o.market < 0 ? 0 : rb_market_chain_chance(&p->mix.chains[o.market], &q->markets[o.market]);
+    return o;
+}
+
+typedef float choice_fn(const struct rb_spot_policy *p, const struct table *t, int slack, int work, int state);
+
+static float expect_choice(const struct rb_spot_policy *p, const struct table *t, int slack, int work,
+                           const struct outlook *o, choice_fn *granted, choice_fn *refused)
+{
+    float sum = 0;
+    if (o->chance > 0)
+        sum += (float)o->chance * granted(p, t, slack, work, o->granted);
+    if (o->chance < 1)
+        sum += (float)(1 - o->chance) * refused(p, t, slack, work, o->refused);
+    return sum;
+}
+
+// What the table says, whatever the guard says. A node that asks for spot and is refused waits for a tick, at least.
+static enum rb_spot_mode cheapest(const struct rb_spot_policy *p, const struct rb_spot_question *q,
+                                  const struct outlook *o, int held_class)
 {
     const struct table *t = &p->tables[q->stage];
     const int all = (int)floor(q->now.slack_s / p->mix.tick_s + ALMOST), slack = all < p->slack ? all : p->slack;
     const int left = at_least(1, ticks(q->work_s, p->mix.tick_s)), work = left < t->work ? left : t->work;
     if (slack < p->start)
         return q->now.mode == RB_SPOT_ON_SPOT ? RB_SPOT_ON_SPOT : RB_SPOT_ON_DEMAND;
-    const float demand = start_demand(p, t, slack, work, state);
+    const float demand = expect_choice(p, t, slack, work, o, start_demand, start_demand);
     if (q->now.mode == RB_SPOT_ON_SPOT)
         return stay_on_spot(p, t, slack, work, held_class) <= demand ? RB_SPOT_ON_SPOT : RB_SPOT_ON_DEMAND;
-    const float stay = q->now.mode == RB_SPOT_ON_DEMAND ? stay_on_demand(p, t, slack, work, state) : demand;
-    const float spot = start_spot(p, t, slack, work, state), idle = wait(p, t, slack, work, state);
+    float stay = demand;
+    if (q->now.mode == RB_SPOT_ON_DEMAND)
+        stay = expect_choice(p, t, slack, work, o, stay_on_demand, stay_on_demand);
+    const float spot = o->market < 0 ? INFINITY : expect_choice(p, t, slack, work, o, start_spot, wait);
+    const float idle = expect_choice(p, t, slack, work, o, wait, wait);
     if (fminf(stay, demand) <= fminf(spot, idle))
         return RB_SPOT_ON_DEMAND;
     return spot <= idle ? RB_SPOT_ON_SPOT : RB_SPOT_IDLE;
@@ -273,10 +305,10 @@ enum rb_spot_mode rb_spot_policy_choose(const struct rb_spot_policy *p, const st
                                         const struct rb_spot_question *q, int *out_market)
 {
     const bool holds = q->now.mode == RB_SPOT_ON_SPOT;
-    const int best = rb_market_mix_best(&p->mix, q->markets, q->lost_ago_s), market = holds ? q->held : best;
+    const struct outlook o = look(p, q);
     const int class_ = holds ? p->mix.class_of[q->held][rb_market_age(q->markets[q->held].age_s)] : -1;
-    const enum rb_spot_mode choice = cheapest(p, q, rb_market_mix_state(&p->mix, q->markets, best), class_);
-    *out_market = market;
+    const enum rb_spot_mode choice = cheapest(p, q, &o, class_);
+    *out_market = holds ? q->held : o.market;
     if (choice == RB_SPOT_ON_DEMAND || rb_spot_guard_permits(g, &q->now, choice))
         return choice;
     // Where a cold start would come too late already, the node that there is has the better chance.

@@ -260,7 +260,7 @@ static void sum_up_money(const struct rb_scenario *s, const struct rb_plan *plan
     RB_AUTO(rb_auto_free) struct rb_gpu_spell *scratch = rb_xcalloc((size_t)most, sizeof *scratch);
     for (int i = 0; i < out->n_runs; i++)
         add_bills(s, &runs[i], out->n_stages, scratch, sums);
-    split_expected(sums, plan->estimate.cost_uusd.mean, out);
+    split_expected(sums, rb_plan_as_it_stands(plan)->cost_uusd.mean, out);
 }
 
 // ---- stages

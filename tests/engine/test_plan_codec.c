@@ -105,6 +105,7 @@ static void complete(struct random_plan *p, uint64_t seed)
     static const struct rb_key_value containers[] = {{"local", "docker.io/library/python@sha256:00"}};
     static const int fallbacks[] = {1, 0};
     static struct rb_plan_baseline baselines[3];
+    static struct rb_plan_safe_spot spot;
     struct rb_stream s;
     rb_stream_init(&s, &(struct rb_stream_key){.seed = seed, .purpose = RB_DRAW_SEARCH, .stage = 2});
     for (int i = 0; i < p->plan.n_stages; i++) {
@@ -117,6 +118,9 @@ static void complete(struct random_plan *p, uint64_t seed)
     p->plan.baselines = baselines;
     p->plan.n_baselines = 3;
     p->plan.estimate = some_estimate(&s);
+    spot = (struct rb_plan_safe_spot){some_estimate(&s), rb_stream_uniform(&s), rb_stream_uniform(&s), 123456,
+                                      rb_stream_uniform(&s)};
+    p->plan.spot = seed % 3 ? NULL : &spot;
     p->plan.bound = some_bound(seed);
     p->plan.images = images;
     p->plan.n_images = (int)(seed % 2);

@@ -5,6 +5,7 @@
 #include "executor/report/report.h"
 #include "profiles/catalog/reservation.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -397,7 +398,9 @@ struct choice {
     enum rb_spot_mode requests, held; // the answers
     int64_t held_until_us;            // from then on nodes on spot must leave; 0: never
     int64_t waits_until_us;           // before that a request waits while spot is sold out
+    int64_t back_from_us;             // from then on nodes on demand go back to spot; 0: nobody asks
     int n_events, n_held;
+    double seen_ago_s; // of the market, at the last question about a node on demand
     bool saw_sold_out;
     double unsaved_s; // the most of all questions
 };
@@ -417,6 +420,12 @@ static enum rb_spot_mode choose(void *ctx, const struct rb_node_question *q, int
     c->unsaved_s = q->unsaved_s > c->unsaved_s ? q->unsaved_s : c->unsaved_s;
     rb_buf_puts(why, "the test says so");
     *out_market = 0;
+    if (q->mode == RB_SPOT_ON_DEMAND) {
+        c->seen_ago_s = q->markets[0].up ? 0 : q->markets[0].seen_ago_s;
+        return c->back_from_us > 0 && q->now_us >= c->back_from_us ? RB_SPOT_ON_SPOT : RB_SPOT_ON_DEMAND;
+    }
+    if (c->back_from_us > 0 && q->now_us < c->back_from_us)
+        return RB_SPOT_ON_DEMAND;
     if (q->held >= 0) {
         c->n_held++;
         return c->held_until_us > 0 && q->now_us >= c->held_until_us ? RB_SPOT_ON_DEMAND : RB_SPOT_ON_SPOT;
@@ -519,6 +528,81 @@ static void a_node_that_may_not_stay_is_replaced_on_demand(void **state)
     }
 }
 
+static void ask_about_demand(struct choice *c, int64_t back_from_us)
+{
+    c->back_from_us = back_from_us;
+    c->chooser.returns = true;
+}
+
+// One node after the other, each past its minimum bill, without a loss of work.
+static void a_node_on_demand_goes_back_to_spot(void **state)
+{
+    (void)state;
+    struct market m;
+    struct choice c;
+    struct rb_report report;
+    struct rb_err err;
+    int64_t moved_us = 0;
+    open_safely(&m, &c, RB_SPOT_ON_SPOT);
+    ask_about_demand(&c, 130 * SECOND_US);
+    fake_run_open(&m.r);
+    completes(&m);
+    assert_int_equal(count_asked(&m, OWN), 3);
+    assert_int_equal(count_asked(&m, SPOT), 2); // a third was not needed any more
+    assert_non_null(strstr(m.r.talk, "back to spot: the test says so"));
+    assert_non_null(strstr(m.r.talk, "it gives way to one on spot"));
+    for (int i = 0; i < m.r.cloud.n_instances; i++) {
+        const struct fake_instance *k = m.r.cloud.instances[i];
+        if (k->market != RB_MARKET_SPOT) {
+            assert_true(k->terminated_unix_us - k->running_unix_us >= 60 * SECOND_US);
+            continue;
+        }
+        assert_true(k->running_unix_us > moved_us);
+        moved_us = k->running_unix_us;
+    }
+    assert_true(rb_report_make(m.r.journal, m.r.plan, &m.r.arena, &report, &err));
+    for (int t = 0; t < report.n_trials; t++)
+        assert_int_equal(report.trials[t].restarts, 0);
+    fake_run_finish(&m.r);
+}
+
+// Nothing is killed for the sake of a price.
+static void it_stays_on_demand_if_its_trials_do_not_give_way(void **state)
+{
+    (void)state;
+    struct market m;
+    struct choice c;
+    open_safely(&m, &c, RB_SPOT_ON_SPOT);
+    ask_about_demand(&c, 210 * SECOND_US); // its last trial has begun
+    m.r.machines.training.deaf = 1;
+    fake_run_open(&m.r);
+    completes(&m);
+    assert_int_equal(count_asked(&m, SPOT), 0);
+    assert_non_null(strstr(m.r.talk, "stays on demand: a trial on it does not save and give way"));
+    fake_run_finish(&m.r);
+}
+
+static void where_it_goes_back_to_was_seen_when_it_refused(void **state)
+{
+    (void)state;
+    struct market m;
+    struct choice c;
+    open_safely(&m, &c, RB_SPOT_ON_SPOT);
+    ask_about_demand(&c, FAR_US);
+    fake_run_open(&m.r);
+    completes(&m);
+    assert_true(isinf(c.seen_ago_s)); // it was never asked
+    fake_run_finish(&m.r);
+    open_safely(&m, &c, RB_SPOT_ON_SPOT);
+    sell_out(&m, SPOT, FAR_US);
+    ask_about_demand(&c, 0);
+    fake_run_open(&m.r);
+    completes(&m);
+    assert_true(c.seen_ago_s == 0 || (c.seen_ago_s > 100 && c.seen_ago_s < 1000));
+    assert_int_equal(count_asked(&m, OWN), 3);
+    fake_run_finish(&m.r);
+}
+
 // Between the choices, and while a node is left: one instance a launch, none forgotten, the bill is the cloud's.
 static void a_crash_of_a_safe_run_launches_nothing_twice(void **state)
 {
@@ -531,6 +615,8 @@ static void a_crash_of_a_safe_run_launches_nothing_twice(void **state)
             sell_out(&m, SPOT, 3 * SECOND_US);
             c.waits_until_us = 60 * SECOND_US;
             c.held_until_us = 20 * SECOND_US;
+            if (n % 2 == 0)
+                ask_about_demand(&c, 70 * SECOND_US);
             dies_and_completes(&m, n, at ? RB_JOURNAL_DIES_AT : RB_JOURNAL_DIES_AFTER);
         }
 }
@@ -633,6 +719,9 @@ int main(void)
         cmocka_unit_test(it_waits_for_spot_as_long_as_it_may),
         cmocka_unit_test(sold_out_spot_is_left_for_on_demand),
         cmocka_unit_test(a_node_that_may_not_stay_is_replaced_on_demand),
+        cmocka_unit_test(a_node_on_demand_goes_back_to_spot),
+        cmocka_unit_test(it_stays_on_demand_if_its_trials_do_not_give_way),
+        cmocka_unit_test(where_it_goes_back_to_was_seen_when_it_refused),
         cmocka_unit_test(a_crash_of_a_safe_run_launches_nothing_twice),
         cmocka_unit_test(a_reservation_that_ends_is_left_in_time),
         cmocka_unit_test(a_reservation_comes_before_safe_spot),

@@ -5,13 +5,14 @@
 
 #include "base/stream.h"
 #include "executor/run/spot_choice.h"
-#include "simulator/spot/plan_spot.h"
+#include "simulator/spot/plan_replay.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define SECOND_US INT64_C(1000000)
+#define DOLLAR    INT64_C(1000000)
 #define UNSEEN_S  35 // the fake launcher gives a node up after half a minute
 
 enum { ON_DEMAND, SPOT, N_OFFERS, RUNS = 12, N_DEADLINES = 3 };
@@ -28,6 +29,7 @@ struct world {
     struct rb_spells spells;
     struct rb_provisioning provisioning[2]; // of spot; of all others
     struct rb_spot_choice *choice;
+    struct rb_node_chooser chooser; // asks it, but begins on demand, and returns only where the test says so
     struct rb_stream draws;
     double losses_per_hour, refused; // of a spot node; chance of a request for one
     int n_lost, n_on_spot, n_on_demand;
@@ -62,6 +64,12 @@ static void plan_for(struct world *w, int64_t deadline_us, bool has_spells)
     w->known.profile.n_provisioning = 2;
     for (int i = 0; i < w->r.plan->n_stages; i++)
         stages[i].time_us.p50 = stage_s[i] * SECOND_US;
+    w->r.plan->estimate = (struct rb_estimate){
+        .time_us = {.mean = 250 * SECOND_US, .p50 = 250 * SECOND_US},
+        .cost_uusd = {.mean = DOLLAR, .p50 = DOLLAR, .p95 = 11 * DOLLAR / 10, .p99 = 12 * DOLLAR / 10},
+        .p_deadline = 1,
+        .p_budget = 1,
+        .p_both = 1};
     w->r.plan->job = job;
     w->r.plan->profile = &w->known.profile;
     w->r.plan->offers = offers;
@@ -71,7 +79,7 @@ static void plan_for(struct world *w, int64_t deadline_us, bool has_spells)
     w->r.plan->deadline_us = w->r.deadline_us = deadline_us;
 }
 
-static void open_world(struct world *w, uint64_t seed, int64_t deadline_us, double losses_per_hour, bool has_spells)
+static void make_world(struct world *w, uint64_t seed, int64_t deadline_us, double losses_per_hour, bool has_spells)
 {
     *w = (struct world){.losses_per_hour = losses_per_hour, .refused = seed % 3 * .3};
     fake_run_init(&w->r, seed);
@@ -82,6 +90,11 @@ static void open_world(struct world *w, uint64_t seed, int64_t deadline_us, doub
     w->choice = rb_spot_choice_create(w->r.plan, UNSEEN_S);
     assert_non_null(w->choice);
     w->r.chooser = rb_spot_choice_chooser(w->choice);
+}
+
+static void open_world(struct world *w, uint64_t seed, int64_t deadline_us, double losses_per_hour, bool has_spells)
+{
+    make_world(w, seed, deadline_us, losses_per_hour, has_spells);
     fake_run_open(&w->r);
 }
 
@@ -128,6 +141,20 @@ static int64_t live(struct world *w)
     return bill_uusd(w);
 }
 
+static void saw(void *ctx, const struct rb_event *event)
+{
+    const struct rb_node_chooser *inner = rb_spot_choice_chooser(((struct world *)ctx)->choice);
+    inner->saw(inner->ctx, event);
+}
+
+static enum rb_spot_mode begin_on_demand(void *ctx, const struct rb_node_question *q, int *out_market, struct rb_buf *why)
+{
+    const struct rb_node_chooser *inner = rb_spot_choice_chooser(((struct world *)ctx)->choice);
+    if (q->now_us < 20 * SECOND_US)
+        return RB_SPOT_ON_DEMAND;
+    return inner->choose(inner->ctx, q, out_market, why);
+}
+
 static void close_world(struct world *w)
 {
     fake_run_close(&w->r);
@@ -169,6 +196,34 @@ static void a_quiet_market_costs_what_spot_costs(void **state)
     }
 }
 
+static int64_t live_from_demand(uint64_t seed, int64_t deadline_us, double losses_per_hour, bool returns)
+{
+    struct world w;
+    make_world(&w, seed, deadline_us, losses_per_hour, true);
+    w.chooser = *rb_spot_choice_chooser(w.choice);
+    assert_true(w.chooser.returns);
+    w.chooser = (struct rb_node_chooser){&w, saw, begin_on_demand, w.chooser.every_us, returns};
+    w.r.chooser = &w.chooser;
+    fake_run_open(&w.r);
+    const int64_t bill_uusd = live(&w);
+    assert_true(w.n_on_demand >= 3);
+    assert_int_equal(strstr(w.r.talk, "back to spot") != NULL, returns);
+    close_world(&w);
+    return bill_uusd;
+}
+
+static void who_goes_back_to_spot_pays_less_and_is_in_time(void **state)
+{
+    (void)state;
+    int64_t with_uusd = 0, without_uusd = 0;
+    for (uint64_t seed = 0; seed < 12; seed += 3) {
+        with_uusd += live_from_demand(seed, 700 * SECOND_US, 0, true);
+        without_uusd += live_from_demand(seed, 700 * SECOND_US, 0, false);
+        live_from_demand(seed, 600 * SECOND_US, 30, true);
+    }
+    assert_true(with_uusd < without_uusd);
+}
+
 static void replays_of_a_plan_are_in_time_and_cost_between_spot_and_on_demand(void **state)
 {
     (void)state;
@@ -181,10 +236,16 @@ static void replays_of_a_plan_are_in_time_and_cost_between_spot_and_on_demand(vo
         plan_for(&w, deadlines_us[d], true);
         rb_plan_spot_init(&spot, w.r.plan);
         assert_non_null(spot.policy);
-        const struct rb_plan_spot_costs c = rb_plan_spot_replay(&spot);
-        assert_int_equal(c.n_late, 0);
-        assert_true(c.p50 >= 0.29 && c.p50 <= c.p95 && c.mean < before + 0.01);
-        before = c.mean;
+        struct rb_estimate e;
+        const struct rb_plan_safe_spot c = rb_plan_replay(&spot, w.r.plan, 0, &e);
+        const double share = (double)e.cost_uusd.mean / DOLLAR;
+        assert_true(e.p_deadline == 1 && e.samples == RB_PLAN_REPLAYS);
+        assert_true(e.cost_uusd.p5 >= 0.29 * DOLLAR && e.cost_uusd.p50 <= e.cost_uusd.p95 && share < before + 0.01);
+        assert_int_equal(e.cost_uusd.p95, w.r.plan->estimate.cost_uusd.p95); // it may be on demand throughout
+        assert_true(c.p_on_demand >= c.share_on_demand && c.alone_uusd < DOLLAR / 2);
+        assert_true(d > 0 || (c.p_alone < 0.9 && c.p_on_demand == 1)); // the deadline costs something
+        assert_int_equal(c.on_demand.cost_uusd.mean, DOLLAR);
+        before = share;
         rb_plan_spot_finish(&spot);
         plan_for(&w, deadlines_us[d], false);
         rb_plan_spot_init(&spot, w.r.plan);
@@ -217,6 +278,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_run_is_late),
         cmocka_unit_test(a_quiet_market_costs_what_spot_costs),
+        cmocka_unit_test(who_goes_back_to_spot_pays_less_and_is_in_time),
         cmocka_unit_test(replays_of_a_plan_are_in_time_and_cost_between_spot_and_on_demand),
         cmocka_unit_test(who_does_not_ask_for_it_gets_none),
     };

@@ -359,6 +359,74 @@ static void measured_readings_are_named(void **state)
     }
 }
 
+// On a market that the profile knows.
+static void make_plan_for_spot(struct rb_case *c, const char *spot, int64_t deadline_s, struct rb_plan *out)
+{
+    static const char known[] =
+        "format: rb-profile/1\nname: p\nunit: epoch\nsource: test\ntraining:\n"
+        "  - {accelerator: T4, base_s: 600, layouts: [{gpus: 1, nodes: 1, speedup: 1.0}]}\n"
+        "noise:\n  between: {distribution: lognormal, mean: 1.0, cv: 0.03}\n"
+        "  within: {distribution: lognormal, mean: 1.0, cv: 0.03}\n"
+        "startup_s: 5\ncheckpoint_s: 1.0\nprovisioning:\n"
+        "  - {infra: \"*\", instance_type: \"*\", market: on_demand, queue_s: 10, init_s: 60, capacity_failure: 0.0,"
+        " preemption_per_hour: 0.0}\n"
+        "  - {infra: \"*\", instance_type: \"*\", market: spot, queue_s: 10, init_s: 60, capacity_failure: 0.0,"
+        " spells: {sampled_s: 60, days: 9, up_s: 36000, down_s: 1200, together: 1,"
+        " hazard: [{from_s: 0, per_hour: 0.1}]}}\n";
+    RB_AUTO(rb_buf_finish) struct rb_buf job = RB_BUF_INIT;
+    struct rb_plan_result result;
+    struct rb_err err = {0};
+    rb_buf_printf(&job,
+                  "name: j\nmetric: {name: a, goal: maximize}\nparameters: {lr: {min: 0.1, max: 0.9}}\n"
+                  "scheduler: {type: sha, num_trials: 4, min_resource: 1, max_resource: 2, eta: 2}\n"
+                  "run: python t.py\nresources: {infra: [aws/us-east-1], instance_types: [g4dn.xlarge], spot: %s}\n",
+                  spot);
+    case_init(c, rb_buf_str(&job), known, prices);
+    c->req.deadline_us = deadline_s * RB_US_PER_S;
+    if (!rb_make_plan(&c->req, "optimal", &c->arena, out, &result, &err))
+        fail_msg("%s", err.message);
+}
+
+// The cheapest on demand takes an hour, which leaves no time for spot; the one chosen ends earlier, and costs less with it.
+static void a_safe_plan_leaves_time_for_spot(void **state)
+{
+    (void)state;
+    struct rb_case c;
+    struct rb_plan plan;
+    make_plan_for_spot(&c, "safe", 4200, &plan);
+    const struct rb_estimate *on_demand = rb_plan_as_it_stands(&plan);
+    assert_non_null(plan.spot);
+    assert_ptr_not_equal(on_demand, &plan.estimate);
+    assert_true(on_demand->time_us.p95 < 3000 * RB_US_PER_S);
+    assert_true(on_demand->p_both >= plan.confidence && plan.estimate.p_both >= plan.confidence);
+    assert_true((double)plan.estimate.cost_uusd.mean < 0.6 * (double)on_demand->cost_uusd.mean);
+    assert_true(plan.estimate.cost_uusd.p95 >= on_demand->cost_uusd.p95);
+    assert_false(plan.bound.present);
+    for (int i = 0; i < plan.n_stages; i++)
+        assert_int_equal(plan.offers[plan.stages[i].nodes[0].offer].market, RB_MARKET_ON_DEMAND);
+    case_finish(&c);
+}
+
+static void a_plan_on_demand_says_what_spot_would_save(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spot;
+        int64_t deadline_s;
+        bool says;
+    } cases[] = {{"never", 9000, true}, {"never", 1400, false}, {"allow", 9000, false}, {"safe", 9000, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct rb_case c;
+        struct rb_plan plan;
+        bool says = false;
+        make_plan_for_spot(&c, cases[i].spot, cases[i].deadline_s, &plan);
+        for (int w = 0; w < plan.n_warnings; w++)
+            says = says || strstr(plan.warnings[w], "resources.spot: safe would cost about $") != NULL;
+        assert_int_equal(says, cases[i].says);
+        case_finish(&c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -370,6 +438,8 @@ int main(void)
         cmocka_unit_test(dear_zones_are_left_out_aloud),
         cmocka_unit_test(spot_needs_a_hazard),
         cmocka_unit_test(safe_plans_are_on_demand_and_name_spot),
+        cmocka_unit_test(a_safe_plan_leaves_time_for_spot),
+        cmocka_unit_test(a_plan_on_demand_says_what_spot_would_save),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,6 +55,7 @@ static void no_age_lives_for_ever(void **state)
     assert_close(c.leave[true][rb_market_age(899)], -expm1(-2 * TICK_S / 3600), 1e-12);
     assert_close(c.leave[true][rb_market_age(900)], least, 1e-12);
     assert_close(c.leave[true][RB_MARKET_AGES - 1], least, 1e-12);
+    assert_int_equal(rb_market_age(INFINITY), RB_MARKET_AGES - 1);
 }
 
 static double sum(const double *row, int n)
@@ -82,6 +83,23 @@ static void a_mix_of_one_is_its_market(void **state)
         assert_close(sum(mix.next[i], RB_MARKET_STATES), 1, 1e-9);
 }
 
+// Without memory: to its share of time, with the sum of both rates.
+static void what_was_seen_is_forgotten_as_the_market_moves(void **state)
+{
+    (void)state;
+    const struct rb_spells s = exponential(1, 1800);
+    const struct rb_market_chain c = rb_market_chain_of(&s, TICK_S);
+    assert_true(rb_market_chain_chance(&c, &(struct rb_market_state){true, 60, 0}) == 1);
+    assert_true(rb_market_chain_chance(&c, &(struct rb_market_state){false, 60, 0}) == 0);
+    for (int ticks = 1; ticks < 60; ticks *= 2) {
+        const double ago_s = ticks * TICK_S, kept = pow(1 - c.leave[true][0] - c.leave[false][0], ticks);
+        const double share = c.leave[false][0] / (c.leave[true][0] + c.leave[false][0]);
+        assert_close(rb_market_chain_chance(&c, &(struct rb_market_state){true, 60, ago_s}), share + (1 - share) * kept, 5e-3);
+        assert_close(rb_market_chain_chance(&c, &(struct rb_market_state){false, 60, ago_s}), share - share * kept, 5e-3);
+    }
+    assert_close(rb_market_chain_chance(&c, &(struct rb_market_state){false, 0, INFINITY}), 2.0 / 3, .01);
+}
+
 static void the_market_that_lasts_is_the_best(void **state)
 {
     (void)state;
@@ -95,6 +113,9 @@ static void the_market_that_lasts_is_the_best(void **state)
     assert_int_equal(rb_market_mix_best(&mix, up, NULL), 1);
     assert_int_equal(rb_market_mix_best(&mix, up, quiet), 1);
     assert_int_equal(rb_market_mix_best(&mix, up, shaken), 0); // a neighbour of the good one was just lost
+    up[1].seen_ago_s = INFINITY; // it is worth more than the bad one, even where nobody knows whether it is there
+    assert_int_equal(rb_market_mix_best(&mix, up, quiet), 1);
+    up[1].seen_ago_s = 0;
     up[0].up = up[1].up = false;
     assert_int_equal(rb_market_mix_best(&mix, up, quiet), -1);
     assert_int_equal(rb_market_mix_state(&mix, up, -1), RB_MARKET_AGES);
@@ -386,6 +407,35 @@ static void more_slack_costs_no_more(void **state)
     rb_spot_policy_destroy(p);
 }
 
+// A node on demand, with an hour of slack and eight of work: to a market that is there, not to one that has just refused, and
+// again to one that refused long ago.
+static void a_node_on_demand_goes_back_where_that_pays(void **state)
+{
+    (void)state;
+    const struct rb_spells s = exponential(.1, 1800);
+    const struct rb_market_source source = {&s, 0};
+    const struct rb_spot_guard g = {.start_s = {0, 360, 360}, .budget = INFINITY};
+    struct rb_market_mix mix;
+    rb_market_mix_init(&mix, &source, 1, TICK_S);
+    const struct tree t = {
+        .mix = &mix, .work = {160}, .save_every = {1}, .trials = {1}, .n_stages = 1, .start = 2, .ratio = 3.3};
+    struct rb_spot_policy *p = policy_of(&t, 20);
+    const struct rb_market_state there = {true, 600, 0}, refused = {false, 0, 0}, long_ago = {false, 0, 7200};
+    struct rb_spot_question q = {.now = {.mode = RB_SPOT_ON_DEMAND, .slack_s = 3600, .ahead_s = TICK_S}, .work_s = 160 * TICK_S};
+    int market = -1;
+    q.markets = &there;
+    assert_int_equal(rb_spot_policy_choose(p, &g, &q, &market), RB_SPOT_ON_SPOT);
+    assert_int_equal(market, 0);
+    q.markets = &long_ago;
+    assert_int_equal(rb_spot_policy_choose(p, &g, &q, &market), RB_SPOT_ON_SPOT);
+    q.markets = &refused;
+    assert_int_not_equal(rb_spot_policy_choose(p, &g, &q, &market), RB_SPOT_ON_SPOT);
+    q.markets = &there;
+    q.now.slack_s = 600; // no time for two of them
+    assert_int_equal(rb_spot_policy_choose(p, &g, &q, &market), RB_SPOT_ON_DEMAND);
+    rb_spot_policy_destroy(p);
+}
+
 // The policy asked every tick, against every order of losses and refusals; true: always in time.
 static bool is_in_time(const struct rb_spot_policy *p, enum rb_spot_mode mode, int time, int work, int up_for)
 {
@@ -442,12 +492,14 @@ int main(void)
         cmocka_unit_test(a_market_without_memory_has_one_rate),
         cmocka_unit_test(no_age_lives_for_ever),
         cmocka_unit_test(a_mix_of_one_is_its_market),
+        cmocka_unit_test(what_was_seen_is_forgotten_as_the_market_moves),
         cmocka_unit_test(the_market_that_lasts_is_the_best),
         cmocka_unit_test(no_order_of_losses_makes_it_late),
         cmocka_unit_test(on_demand_is_the_last_that_is_permitted),
         cmocka_unit_test(the_rest_on_demand_must_be_paid),
         cmocka_unit_test(tables_are_the_expectation_over_everything),
         cmocka_unit_test(more_slack_costs_no_more),
+        cmocka_unit_test(a_node_on_demand_goes_back_where_that_pays),
         cmocka_unit_test(the_policy_is_never_late),
         cmocka_unit_test(ticks_fit_cold_starts),
     };

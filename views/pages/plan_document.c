@@ -21,8 +21,8 @@ bool rb_plan_document_simulate(struct rb_plan_document *out, int threads, bool c
     const struct rb_plan *plan = out->plan;
     struct rb_scenario s;
     const uint32_t first = first_run(plan);
-    const int runs =
-        plan->estimate.samples > 0 && plan->estimate.samples < CURVE_RUNS ? (int)plan->estimate.samples : CURVE_RUNS;
+    const int64_t samples = rb_plan_as_it_stands(plan)->samples;
+    const int runs = samples > 0 && samples < CURVE_RUNS ? (int)samples : CURVE_RUNS;
     if (!rb_scenario_init(&s, plan->job, plan->profile, plan->offers, plan->n_offers, plan->catalog, plan->seed, err))
         return false;
     const bool ok = rb_timeline_make(&s, plan, first, threads, &out->timeline, err) &&

@@ -302,6 +302,36 @@ void rb_plan_drift_write(const struct rb_plan *plan, struct rb_buf *out)
                   why ? why : "");
 }
 
+static bool has_safe_spot(const struct rb_plan *plan)
+{
+    bool has = false;
+    for (int i = 0; i < plan->n_fallbacks; i++)
+        has = has || plan->offers[plan->fallbacks[i]].market == RB_MARKET_SPOT;
+    return has && plan->job->resources.spot == RB_SPOT_SAFE && plan->deadline_us >= 0;
+}
+
+void rb_plan_spot_write(const struct rb_plan *plan, struct rb_buf *out)
+{
+    const struct rb_plan_safe_spot *s = plan->spot;
+    char text[3][32];
+    if (!has_safe_spot(plan))
+        return;
+    rb_buf_puts(out, "spot: used while the run could lose it and still be in time on demand; ");
+    if (!s) {
+        rb_buf_printf(out, "what it saves is unknown: %s\n",
+                      rb_job_is_asynchronous(plan->job) ? "nothing predicts it for an asynchronous job"
+                                                        : "the profile has no spells of these markets");
+        return;
+    }
+    rb_buf_printf(out, "on demand throughout: %s (95 %% <= %s), P(on time) %s\n",
+                  rb_format_money(s->on_demand.cost_uusd.mean, text[0]),
+                  rb_format_money(s->on_demand.cost_uusd.p95, text[1]),
+                  rb_plan_probability(&s->on_demand, s->on_demand.p_deadline, 3, text[2]));
+    rb_buf_printf(out, "spot: on demand is needed in %.0f %% of runs, for %.0f %% of the machines' time; waiting for spot "
+                       "instead: %s, P(on time) %.3f\n",
+                  100 * s->p_on_demand, 100 * s->share_on_demand, rb_format_money(s->alone_uusd, text[0]), s->p_alone);
+}
+
 void rb_plan_table_write(const struct rb_plan *plan, const struct rb_plan_slack *slack,
                          const struct rb_text_style *style, struct rb_buf *out)
 {
@@ -312,6 +342,7 @@ void rb_plan_table_write(const struct rb_plan *plan, const struct rb_plan_slack 
     rb_plan_verdict_write(plan, slack, out);
     rb_plan_certificate_write(plan, out);
     rb_plan_basis_write(plan, out);
+    rb_plan_spot_write(plan, out);
     if ((plan->deadline_us >= 0 || plan->budget_uusd >= 0) && plan->job->on_drift != RB_DRIFT_REPLAN) {
         rb_plan_drift_write(plan, out);
         rb_buf_putc(out, '\n');

@@ -49,6 +49,9 @@ void rb_plan_basis_write(const struct rb_plan *plan, struct rb_buf *out);
 // that. In the table of a plan only where there is a limit and it is not that.
 void rb_plan_drift_write(const struct rb_plan *plan, struct rb_buf *out);
 
+// Under resources.spot: safe: what spot machines change, or why nobody knows. Nothing for other plans.
+void rb_plan_spot_write(const struct rb_plan *plan, struct rb_buf *out);
+
 // For a plan from a guess: "measured on V100, not on H100", "no one has measured this job".
 void rb_plan_measured_write(const struct rb_plan *plan, struct rb_buf *out);
 // A line for each GPU of the plan that was not measured, where another was: how much faster it is taken to be. Nothing for other plans.
