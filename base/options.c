@@ -264,8 +264,11 @@ static void help_for_people(const struct rb_command *command, struct rb_buf *out
     rb_buf_printf(out, "Usage: %s %s\n\n%s\n", command->name, command->usage, command->summary);
     if (command->subcommands)
         rb_buf_puts(out, "\nSubcommands, each with a --help of its own:\n");
+    size_t width = 11;
     for (const struct rb_subcommand *s = command->subcommands; s && s->name; s++)
-        rb_buf_printf(out, "  %-11s %s\n", s->name, s->summary);
+        width = strlen(s->name) > width ? strlen(s->name) : width;
+    for (const struct rb_subcommand *s = command->subcommands; s && s->name; s++)
+        rb_buf_printf(out, "  %-*s %s\n", (int)width, s->name, s->summary);
     rb_buf_puts(out, "\nOptions:\n");
     for (const struct rb_option *o = command->options; o && o->name; o++)
         put_option(out, o);

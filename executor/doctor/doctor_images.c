@@ -7,6 +7,7 @@
 #include "providers/wire/child.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static void check_engine(struct rb_doctor *d)
 {
@@ -23,7 +24,10 @@ static void check_image(struct rb_doctor *d, const char *infra)
     struct rb_job job = *d->job;
     struct rb_err err = {0};
     if (rb_pin_job(&job, infra, &d->files.arena, &err)) {
-        rb_doctor_find(d, "container", infra, RB_VERDICT_OK, "%.400s is there", job.images[0].value);
+        const char *image = job.images[0].value;
+        const bool was_asked = !strchr(rb_image_for(d->job->images, d->job->n_images, infra), '@');
+        rb_doctor_find(d, "container", infra, RB_VERDICT_OK,
+                       was_asked ? "%.400s is there" : "%.400s: named by its digest, so no registry was asked", image);
         return;
     }
     struct rb_finding *f = rb_doctor_find(d, "container", infra, RB_VERDICT_FAIL, "%s", err.message);

@@ -15,7 +15,7 @@
 static const int64_t retry_base_us = RB_US_PER_S / 2;
 static const int64_t throttle_base_us = 2 * RB_US_PER_S; // a throttled peer wants longer pauses
 static const int64_t backoff_cap_us = 20 * RB_US_PER_S;  // as the SDKs
-static const int64_t starting_us = 30 * RB_US_PER_S;     // for an API server to know again who may do what
+static const int64_t starting_us = 10 * RB_US_PER_S;     // for an API server to know again who may do what
 
 // The retry quota of the AWS SDKs (standard mode): a service that fails everywhere is not hammered by every call's full
 // number of tries. A retry that works gives back what it took; a first try that works gives back one.

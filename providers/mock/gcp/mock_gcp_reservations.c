@@ -25,12 +25,11 @@ static const void *reserved_at(struct rb_mock_gcp_call *call, const char *zone, 
 static void write_reserved(struct rb_mock_gcp_call *call, const char *zone, const void *item)
 {
     const struct rb_cloud_reserved *r = item;
-    const int64_t epoch_us = rb_cloud_config_of(call->cloud)->epoch_us;
     rb_gcp_begin_resource(call, "reservation", r->id);
     rb_json_put(&call->json,
-                "zone: %s, status: 'READY', creationTimestamp: %s, specificReservationRequired: %i,"
+                "zone: %s, status: 'READY', specificReservationRequired: %i,"
                 "specificReservation: {count: '%d', inUseCount: '%d', instanceProperties: {machineType: %s}}",
-                rb_gcp_link(call, "/zones/%s", zone), rb_gcp_instant(call, epoch_us + r->start_us), !r->is_open, r->count,
+                rb_gcp_link(call, "/zones/%s", zone), !r->is_open, r->count,
                 r->count - rb_cloud_reserved_room(call->cloud, r, call->now_us), r->instance_type);
     rb_json_put(&call->json, "selfLink: %s}", rb_gcp_link(call, "/zones/%s/reservations/%s", zone, r->id));
 }

@@ -271,7 +271,7 @@ class Notify(unittest.TestCase):
                            ({"command": "true", "secret": "A"}, "secret"),
                            ({"command": "true", "email": "a@b"}, "expected one of"),
                            ({"on": ["started"]}, "expected one of"),
-                           ({"command": "true", "on": ["moved"]}, "moved"),
+                           ({"command": "true", "on": ["vanished"]}, "vanished"),
                            ({"command": "true", "on": []}, "at least one event")):
             self.assertIn(says, self.plan([hook], expect=2).stderr, hook)
         self.plan([{"webhook": "$HOOK_URL"}])

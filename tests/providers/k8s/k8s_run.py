@@ -168,7 +168,7 @@ class Runs(unittest.TestCase):
             time.sleep(0.1)
         self.assertEqual(process.wait(100), 0)
         cluster.await_no_pods()
-        sent = {k: v for k, v in copies[0].items() if k in ("apiVersion", "kind", "spec")}
+        sent = {"apiVersion": "v1", "kind": "Pod", "spec": copies[0]["spec"]}
         del sent["spec"]["nodeName"]
         sent["metadata"] = {k: v for k, v in copies[0]["metadata"].items()
                             if k in ("name", "labels", "annotations", "ownerReferences")}
