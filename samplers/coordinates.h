@@ -6,7 +6,7 @@
 #ifndef RB_SAMPLERS_COORDINATES_H
 #define RB_SAMPLERS_COORDINATES_H
 
-#include "profiles/job/space.h"
+#include "profiles/space/space.h"
 
 struct rb_coordinate {
     int param;                  // index in the space

@@ -8,7 +8,7 @@
 #include "base/document/json.h"
 #include "base/limits.h"
 #include "profiles/fit/step_stats.h"
-#include "profiles/job/space.h"
+#include "profiles/space/space.h"
 
 #include <stdint.h>
 

@@ -10,7 +10,7 @@
 #include "profiles/job/job_metric.h"
 #include "profiles/job/job_texts.h"
 #include "profiles/job/settings.h"
-#include "profiles/job/space.h"
+#include "profiles/space/space.h"
 
 enum rb_goal { RB_GOAL_MAXIMIZE, RB_GOAL_MINIMIZE };
 enum rb_rungs { RB_RUNGS_CUMULATIVE, RB_RUNGS_ADDITIONAL };

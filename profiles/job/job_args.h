@@ -13,7 +13,7 @@
 #include "base/document/doc.h"
 #include "base/document/json.h"
 #include "profiles/job/job_texts.h"
-#include "profiles/job/space.h"
+#include "profiles/space/space.h"
 
 struct rb_job;
 

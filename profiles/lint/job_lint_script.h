@@ -2,7 +2,7 @@
 #ifndef RB_PROFILES_JOB_LINT_SCRIPT_H
 #define RB_PROFILES_JOB_LINT_SCRIPT_H
 
-#include "profiles/job/space.h"
+#include "profiles/space/space.h"
 #include "profiles/script/run_script.h"
 #include "profiles/script/script.h"
 

@@ -3,7 +3,7 @@
 #define RB_PROFILES_TRIAL_VARIABLES_H
 
 #include "base/arena.h"
-#include "profiles/job/space.h"
+#include "profiles/space/space.h"
 
 // Every RB_ variable except those of the parameters; ends with NULL.
 extern const char *const rb_trial_variables[];

@@ -28,7 +28,7 @@ FENCES = {
     "libqhull_r/": ["simulator/cluster/apps_between"],
     "uv.h": ["executor"],
     "microhttpd": ["providers/mock", "views/live/live_server"],
-    "gsl/": ["profiles/fit", "profiles/job/space", "samplers/model/normal", "samplers/model/quasi", "simulator/stage/compare"],
+    "gsl/": ["profiles/fit", "profiles/space/space", "samplers/model/normal", "samplers/model/quasi", "simulator/stage/compare"],
     "duktape": ["views/pages/picture"],
     "cmocka": ["tests"],
 }

@@ -1,7 +1,7 @@
 // The search space: how its YAML is read, what may be drawn from it, and what trials are told.
 #include "check.h"
 
-#include "profiles/job/space.h"
+#include "profiles/space/space.h"
 
 struct fixture {
     struct rb_doc doc;

@@ -1,5 +1,5 @@
 // Draws configurations and enumerates grids. A draw depends only on (seed, parameter's position, trial).
-#include "profiles/job/space.h"
+#include "profiles/space/space.h"
 
 #include "base/stream.h"
 

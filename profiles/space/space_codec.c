@@ -1,5 +1,5 @@
 // `parameters:` of job.yaml: read into distributions, and written back with every distribution named.
-#include "profiles/job/space.h"
+#include "profiles/space/space.h"
 
 #include "base/limits.h"
 #include "base/order.h"
