@@ -16,7 +16,7 @@ struct rb_spot_choice {
     struct rb_prediction *prediction;
     struct rb_plan_spot spot; // policy NULL: the guard alone
     double unseen_s;          // from a loss until it is seen
-    // The last prediction: of the run after so many events, at that time.
+    // The last prediction: of the run after this number of events, at that time.
     int64_t n_seen, n_predicted, predicted_us;
     bool is_known;
     int64_t latest_us, dearest_uusd;

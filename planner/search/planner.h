@@ -129,7 +129,7 @@ int rb_planner_spot_offers(const struct rb_job *job, const struct rb_catalog *ca
                            struct rb_offer **out);
 
 // Largest number of nodes of an offer that one plan may own: resources.max_nodes, except that this machine is one node,
-// and a reservation holds so many.
+// and a reservation has a count.
 int rb_planner_max_nodes(const struct rb_job *job, const struct rb_offer *offer);
 
 // Sets io->samples to the number of replicates that its estimates can afford, fewer than asked for if there are very

@@ -53,7 +53,7 @@ static double rise_per_s(const struct rb_spells *spells, int age)
 
 // --- what was seen a while ago
 
-enum { EACH = 16, A_DOUBLING = 4 }; // instants: every tick at first, then so many for twice the time
+enum { EACH = 16, A_DOUBLING = 4 }; // instants: every tick at first, then four for each doubling of the time
 
 static int ticks_at(int instant)
 {

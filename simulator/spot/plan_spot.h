@@ -1,5 +1,5 @@
 // A plan under resources.spot: safe: its spot markets, the guard's times, and the policy for its stages. These are taken as
-// so many equal nodes that work for the stage's median time without its cold start. Pure.
+// equal nodes, one for each trial at work, that work for the stage's median time without its cold start. Pure.
 #ifndef RB_SIMULATOR_PLAN_SPOT_H
 #define RB_SIMULATOR_PLAN_SPOT_H
 
@@ -20,7 +20,7 @@ struct rb_plan_spot {
     double deadline_s, start_mean_s, slack_s; // the latter at the start of the run, the cold start included
     double spread[RB_LIMIT_STAGES];           // of a stage's time, in normal logarithms
     double correlation;                       // of any two of them
-    double sure_sd; // the guard reckons with a rest that is so many standard deviations longer, in normal logarithms
+    double sure_sd; // the guard reckons with a rest that is this number of standard deviations longer, in normal logarithms
 };
 
 // The first spot offer among the plan's fallbacks; -1: there is none, and nothing below can be asked.

@@ -64,7 +64,7 @@ static int64_t length_us(double seconds)
     return rb_us_from_seconds(seconds < most_s ? seconds : most_s);
 }
 
-// What is left of a spell that is met at a random instant: spells follow each other for so many mean lengths that the
+// What is left of a spell that is met at a random instant: spells follow each other for enough mean lengths that the
 // beginning is forgotten. The first begins up to one length early, so that constants are met anywhere.
 #define MEANS_TO_FORGET 64
 static double rest_s(const struct rb_dist *d, struct rb_stream *stream)
