@@ -28,46 +28,22 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[1:1] = [os.path.join(HERE, "..", "cli"), os.path.join(HERE, "..", "crash")]
 import kill9  # noqa: E402
-from mock_cloud import MockCloud  # noqa: E402
 from real_run import edit  # noqa: E402
+from soak_fronts import ALIVE, Ec2, Pods  # noqa: E402
 
-SPOT = "mock/us-east-1,two.gpus,T4,2,16,8,32,spot,0.37,test,2026-07-20T00:00:00Z\n"
 MOST_RESUMES = 8  # of runs that gave up; as their user would
 LONGEST_S = 400
 MOST_GCS = 10  # of damaged runs; chaos is on their calls, too
 SEEN_AFTER_S = 8  # a listing knows an instance that has run for so long
 
-# What a chaos file can do: where, what, how often at most.
-CALL_FAULTS = [("lost_response", 0.2), ("{html_502: {after_effect: true}}", 0.1), ("html_502", 0.1),
-               ("{truncated_body: {fraction: 0.6}}", 0.1), ("throttle", 0.1), ("connection_reset", 0.1),
-               ("{slow_drip: {bytes_per_s: 2000}}", 0.1),
-               ("{error: {status: 500, code: InternalError, after_effect: true}}", 0.1)]
-FAULTS = [("action: " + action, what, often) for action in ("RunInstances", "TerminateInstances")
-          for what, often in CALL_FAULTS]
-FAULTS += [("action: DescribeInstances", what, often) for what, often in (
-    ("{partial_page: {items: 1}}", 0.5), ("{partial_page: {items: 0}}", 0.2), ("html_502", 0.1),
-    ("{truncated_body: {fraction: 0.4}}", 0.1), ("throttle", 0.1), ("connection_reset", 0.1))]
-FAULTS += [("action: RunInstances", "{error: {status: 500, code: InsufficientInstanceCapacity}}", 0.2),
-           ("action: TerminateInstances", "{error: {status: 400, code: InvalidInstanceID.NotFound}}", 0.2),
-           ("", "{clock_skew: {by: 20m}}", 0.01), ("", "fails_to_start", 0.1), ("", "never_boots", 0.02),
-           ("", "{boots_slowly: {factor: 5}}", 0.3), ("", "{dies_at: {after: 4s}}", 0.1), ("", "wrong_market", 0.2),
-           ("market: spot", "{interrupted: {after: 5s}}", 0.2)]
-
-
-def chaos_of(draw):
+def chaos_of(front, draw):
     """Half of all faults are in a world, some of them seldom."""
     rules = []
-    for where, what, often in FAULTS:
+    for where, what, often in front.FAULTS:
         if draw.random() < 0.5:
-            rules.append("  - {where: {front: ec2%s}, when: {probability: %.4f}, what: %s}" % (
-                ", " + where if where else "", often * draw.choice((0.3, 1)), what))
+            rules.append("  - {where: {front: %s%s}, when: {probability: %.4f}, what: %s}" % (
+                front.FRONT, ", " + where if where else "", often * draw.choice((0.3, 1)), what))
     return "format: rb-chaos/1\nrules:\n" + "\n".join(rules) + "\n"
-
-
-def cloud_of(draw):
-    return ("visible_after_s: {distribution: lognormal, mean: %.2f, cv: 0.5}\ntags_fade_s: %.2f\n"
-            "throttle:\n  - {action: RunInstances, burst: %d, per_s: %.1f}\n" % (
-                draw.uniform(0.01, 2), draw.uniform(0.3, 5), draw.randint(1, 4), draw.uniform(0.5, 4)))
 
 
 def disturbances_of(draw):
@@ -85,8 +61,8 @@ def disturbances_of(draw):
 class Disturbances:
     """Of one controller: each begins and ends at its time, unless the process has ended."""
 
-    def __init__(self, process, run_dirs, todo, counts):
-        self.process, self.run_dirs, self.counts = process, run_dirs, counts
+    def __init__(self, process, soak, todo):
+        self.process, self.soak, self.run_dirs, self.counts = process, soak, soak.run_dirs, soak.counts
         start = time.monotonic()
         self.todo = sorted((start + at, what, seconds) for at, what, seconds in todo)
         self.undo = []  # (when, what)
@@ -109,6 +85,9 @@ class Disturbances:
         elif what == "no more files":
             self.limit = self.limit or resource.prlimit(self.process.pid, resource.RLIMIT_NOFILE)
             resource.prlimit(self.process.pid, resource.RLIMIT_NOFILE, (30, self.limit[1]))
+        elif what != "control directory lost":
+            if not self.soak.cloud.befall(what, self.soak.draw):
+                return
         else:
             sockets = [d for d in map(kill9.control_dir, self.run_dirs()) if os.path.isdir(d)]
             if not sockets:
@@ -164,7 +143,8 @@ class Soak(kill9.Crash):
     def __init__(self, bin_dir, folder, cloud, draw):
         self.draw, self.kills, self.resumes = draw, 0, 0
         self.counts, self.damaged, self.gc_claims, self.open_files = {}, None, 0, None
-        super().__init__(bin_dir, folder, cloud)
+        self.without_anchor = []
+        super().__init__(bin_dir, folder, cloud, cloud.JOB, cloud.PROFILE, cloud.TRAIN)
         os.mkdir(os.path.join(folder, "other"))
         os.chmod(self.write("tools/ssh", SSH % os.path.join(folder, "other")), 0o700)
         if draw.random() < 0.3:
@@ -200,7 +180,7 @@ class Soak(kill9.Crash):
         """True: it ended by itself, well."""
         process = subprocess.Popen([os.path.join(self.bin, "rbrun")] + argv, env=self.env, cwd=self.folder,
                                    stdout=subprocess.DEVNULL, stderr=self.talk, preexec_fn=self.limit_files)
-        disturbed = Disturbances(process, self.run_dirs, disturbances_of(self.draw), self.counts)
+        disturbed = Disturbances(process, self, disturbances_of(self.draw) + self.cloud.accidents_of(self.draw))
         until = time.monotonic() + (kill_after_s if kill_after_s else LONGEST_S)
         while process.poll() is None and time.monotonic() < until:
             disturbed.step()
@@ -224,6 +204,8 @@ class Soak(kill9.Crash):
                 ended_well = self.controller(argv, kills.pop(0) if kills else None)
                 if ended_well and not kills:
                     return True
+                if self.killed:
+                    self.without_anchor += self.cloud.without_anchor()
                 if self.killed and self.journals():
                     fate = self.draw.random()
                     if fate < 0.4:
@@ -297,7 +279,7 @@ class Soak(kill9.Crash):
     def alive(self, since_s=0):
         """What runs, and has done so for that long."""
         latest_us = (time.time() - since_s) * 1e6
-        return {i["id"] for i in self.cloud.ledger()["instances"] if i["state"] not in ("terminated", "shutting-down") and
+        return {i["id"] for i in self.cloud.ledger()["instances"] if i["state"] in ALIVE and
                 (not since_s or (i["running_us"] is not None and i["running_us"] <= latest_us))}
 
     def ask_gc(self):
@@ -334,57 +316,54 @@ class Soak(kill9.Crash):
         return json.loads(done.stdout)
 
     def check_money(self, report):
-        mine = self.cloud.ledger()["instances"]  # nobody else has launched anything here
-        left = [i["id"] for i in mine if i["state"] not in ("terminated", "shutting-down")]
         known = {n["id"]: n["cost_uusd"] for n in report["nodes"]}
-        for i in mine:  # EC2 does not say of what ended whether it ever ran: with a lost answer, a pending one counts as having run
-            if i["running_us"] is None and i["cause"] == "user" and i["id"] in known:
-                i["cost_uusd"] = known[i["id"]]
-        unknown = [i["id"] for i in mine if i["id"] not in known]
-        differ = ["%s: cloud %d, run %d" % (i["id"], i["cost_uusd"], known[i["id"]]) for i in mine
-                  if i["id"] in known and known[i["id"]] != i["cost_uusd"]]
-        cost = sum(i["cost_uusd"] for i in mine)
+        left, billed = self.cloud.left(), self.cloud.bill(known)
+        unknown = sorted(billed.keys() - known)
+        differ = ["%s: cloud %d, run %d" % (i, billed[i], known[i]) for i in billed if i in known and known[i] != billed[i]]
+        cost = sum(billed.values())
         return {"leaked": len(left), "launched twice": len(unknown),
                 "bill differs": int(cost != report["cost_uusd"]["actual"] or bool(differ)),
-                "cloud": cost, "run": report["cost_uusd"]["actual"], "instances": len(mine), "why": left + unknown + differ}
+                "cloud": cost, "run": report["cost_uusd"]["actual"], "instances": len(billed), "why": left + unknown + differ}
 
-    def count_lost_reports(self, run):
-        """Epochs of trials whose checkpoint was saved that do not stand in the journal, with what was measured."""
+    def check_reports(self, run):
+        """Epochs of trials whose checkpoint was saved that do not stand in the journal, with what was measured; and those of
+        any trial that stand in it more than once."""
         if not run:
-            return 0
+            return {}
         db = sqlite3.connect(os.path.join(self.folder, "state", run, "journal.db"))
         events = [json.loads(row[0]) for row in db.execute("SELECT json FROM event ORDER BY seq")]
-        reported = {(e["trial"], e["attempt"], e["resource"]): e["metric"] for e in events if e["event"] == "report"}
+        reports = [((e["trial"], e["attempt"], e["resource"]), e["metric"]) for e in events if e["event"] == "report"]
+        reported = dict(reports)
         saved = list(db.execute("SELECT trial, attempt, resource_start, resource_end FROM task WHERE state = 'saved'"))
         db.close()
-        return sum(reported.get((trial, attempt, epoch)) != kill9.metric(trial, epoch)
-                   for trial, attempt, start, end in saved for epoch in range(start + 1, end + 1))
+        return {"lost reports": sum(reported.get((trial, attempt, epoch)) != kill9.metric(trial, epoch)
+                                    for trial, attempt, start, end in saved for epoch in range(start + 1, end + 1)),
+                "doubled reports": len(reports) - len(reported)}
 
 
 def one(args, seed):
     """The outcome of one seed; never raises."""
-    draw = random.Random(seed)
+    draw, front = random.Random(seed), Pods if seed % 3 == 0 else Ec2
     folder = tempfile.mkdtemp(prefix="rb-soak-%d-" % seed)
     chaos = os.path.join(folder, "chaos.yaml")
     with open(chaos, "w", encoding="utf-8") as f:
-        f.write(chaos_of(draw))
+        f.write(chaos_of(front, draw))
     kills = [draw.uniform(0.2, 8) for _ in range(draw.randint(1, 2))] if draw.random() < 0.5 else []
     speed = draw.choice(("1", "1", "5"))
     out = {"seed": seed, "kills": 0, "why": [], "seconds": -time.monotonic()}
     try:
-        with MockCloud(args.bin, folder, "--chaos", chaos, "--seed", str(seed), "--speed", speed, more=cloud_of(draw),
-                       prices=SPOT) as cloud:
+        with front(args.bin, folder, draw, "--chaos", chaos, "--seed", str(seed), "--speed", speed) as cloud:
             soak = Soak(args.bin, folder, cloud, draw)
             out["complete"] = soak.carry_out(kills)
             out.update(kills=soak.kills, resumes=soak.resumes, damaged=int(bool(soak.damaged)), befell=soak.counts)
-            out["claims"] = soak.gc_claims
+            out.update({"claims": soak.gc_claims, "on pods": int(front is Pods), "without anchor": len(soak.without_anchor)})
             if soak.damaged:  # nobody can say any more what it cost
-                out["why"] = sorted(soak.alive())
+                out["why"] = cloud.left()
                 out["leaked"] = len(out["why"])
             else:
                 report = soak.report()
                 out.update(soak.check_money(report))
-                out["lost reports"] = soak.count_lost_reports(report["run"])
+                out.update(soak.check_reports(report["run"]))
                 out["claims"] += int(report["leak_check"].get("instances_left") == 0 and out["leaked"] > 0)
             out["faults"] = {}
             for rule in cloud.ask("chaos"):
@@ -394,7 +373,7 @@ def one(args, seed):
         out["error"] = "%s: %s" % (type(e).__name__, str(e)[-600:])
     out["seconds"] += time.monotonic()
     out["bad"] = bool(out.get("error")) or any(
-        out.get(key) for key in ("leaked", "launched twice", "bill differs", "lost reports", "claims"))
+        out.get(key) for key in ("leaked", "launched twice", "bill differs", "lost reports", "doubled reports", "claims", "without anchor"))
     if out["bad"]:
         out["folder"] = folder
     else:
@@ -411,11 +390,12 @@ def print_failure(out, args):
 def print_table(outs):
     def total(key):
         return sum(o.get(key, 0) for o in outs)
-    rows = [("runs", len(outs)), ("of them killed with SIGKILL and resumed", sum(o["kills"] > 0 for o in outs)),
+    rows = [("runs", len(outs)), ("of them on pods", total("on pods")), ("of them killed with SIGKILL and resumed", sum(o["kills"] > 0 for o in outs)),
             ("of them with a damaged journal, ended by gc", total("damaged")),
             ("SIGKILLs", total("kills")), ("complete, the others gave up", total("complete")),
             ("instances launched", total("instances")), ("**instances leaked**", total("leaked")),
             ("**instances launched twice**", total("launched twice")), ("**reports lost**", total("lost reports")),
+            ("**reports written twice**", total("doubled reports")), ("**pods without their run's Lease**", total("without anchor")),
             ("**\"none left\" said while one was**", total("claims")),
             ("**runs whose bill is not the cloud's**", total("bill differs")),
             ("**runs that failed otherwise**", sum("error" in o for o in outs)),
