@@ -45,7 +45,7 @@ class Ec2(MockCloud):
         super().__init__(bin_dir, folder, *options, more=more, prices=self.SPOT)
 
     def accidents_of(self, draw):  # pylint: disable=unused-argument
-        """What befalls its machines while a controller runs: (seconds after its start, how)."""
+        """What befalls its machines while a controller runs: (seconds after its start, what, for how long)."""
         return []
 
     def bill(self, known):
@@ -107,7 +107,7 @@ done
     def accidents_of(self, draw):
         if draw.random() < 0.3:
             return []
-        return [(draw.uniform(1, 12), draw.choice(tuple(self.ACCIDENTS))) for _ in range(draw.randint(1, 3))]
+        return [(draw.uniform(1, 12), draw.choice(tuple(self.ACCIDENTS)), 0) for _ in range(draw.randint(1, 3))]
 
     def pods(self, *states):
         """Of its ledger, on which there is no chaos."""
