@@ -300,13 +300,22 @@ class Soak(kill9.Crash):
         self.count(self.damaged)
         for n in range(MOST_GCS):
             code, said = self.gc("--yes")
-            if code == 0 and not self.cloud.ledger()["instances"]:
-                return  # it was killed before the first launch: what was lost named no instance
+            if code == 0 and self.names_all_launches(journal):
+                return  # what was lost named no instance
             if code != 1 and (code <= 0 or not re.search(r"\[RB3\d{3}\]", said)):  # or the cloud's own refusal
                 raise AssertionError("gc of a run whose %s: exit %d\n%s" % (self.damaged, code, said))
             if not self.alive() and n:  # a launch may still have been on its way
                 return
             time.sleep(1)
+
+    def names_all_launches(self, journal):
+        made = {i["token"] for i in self.cloud.ledger()["instances"]}
+        if not made or self.damaged != "journal's -wal removed":
+            return not made
+        db = sqlite3.connect(journal)
+        named = {row[0] for row in db.execute("SELECT token FROM launch")}
+        db.close()
+        return made <= named
 
     def journals(self):
         return glob.glob(os.path.join(self.folder, "state", "*", "journal.db"))
@@ -326,6 +335,7 @@ class Soak(kill9.Crash):
         unknown = sorted(billed.keys() - known)
         differ = ["%s: cloud %d, run %d" % (i, billed[i], known[i]) for i in sorted(billed.keys() & known.keys() - forgotten) if known[i] != billed[i]]
         return {"leaked": len(left), "launched twice": len(unknown), "forgotten": len(forgotten),
+                "higher": sum(known[i] - billed[i] for i in forgotten),
                 "bill differs": int(bool(differ) or sum(known.values()) != report["cost_uusd"]["actual"]),
                 "cloud": sum(billed.values()) - sum(billed[i] for i in forgotten),
                 "run": report["cost_uusd"]["actual"] - sum(known[i] for i in forgotten),
@@ -359,10 +369,10 @@ def one(args, seed):
     with open(chaos, "w", encoding="utf-8") as f:
         f.write(chaos_of(front, draw))
     kills = [draw.uniform(0.2, 8) for _ in range(draw.randint(1, 2))] if draw.random() < 0.5 else []
-    speed = draw.choice(("1", "1", "5"))
+    speed = draw.choice((1, 1, 5))
     out = {"seed": seed, "kills": 0, "why": [], "seconds": -time.monotonic()}
     try:
-        with front(args.bin, folder, draw, "--chaos", chaos, "--seed", str(seed), "--speed", speed) as cloud:
+        with front(args.bin, folder, draw, speed, "--chaos", chaos, "--seed", str(seed)) as cloud:
             soak = Soak(args.bin, folder, cloud, draw)
             out["complete"] = soak.carry_out(kills)
             out.update(kills=soak.kills, resumes=soak.resumes, damaged=int(bool(soak.damaged)), befell=soak.counts)
@@ -408,7 +418,8 @@ def print_table(outs):
             ("**reports written twice**", total("doubled reports")), ("**pods without their run's Lease**", total("without anchor")),
             ("**\"none left\" said while one was**", total("claims")),
             ("**runs whose bill is not the cloud's**", total("bill differs")),
-            ("nodes whose bill the cloud had forgotten", total("forgotten")),
+            ("nodes the cloud had forgotten, as the run said", total("forgotten")),
+            ("... by which the runs' ledgers are higher", total("higher")),
             ("**runs that failed otherwise**", sum("error" in o for o in outs)),
             ("the cloud's ledger, micro-dollars", total("cloud")), ("the runs' ledgers, micro-dollars", total("run"))]
     faults = {}

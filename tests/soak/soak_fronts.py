@@ -38,11 +38,11 @@ class Ec2(MockCloud):
         ("market: spot", "{interrupted: {after: 5s}}", 0.2)]
     SPOT = "mock/us-east-1,two.gpus,T4,2,16,8,32,spot,0.37,test,2026-07-20T00:00:00Z\n"
 
-    def __init__(self, bin_dir, folder, draw, *options):
+    def __init__(self, bin_dir, folder, draw, speed, *options):
         more = ("visible_after_s: {distribution: lognormal, mean: %.2f, cv: 0.5}\ntags_fade_s: %.2f\n"
                 "throttle:\n  - {action: RunInstances, burst: %d, per_s: %.1f}\n" % (
                     draw.uniform(0.01, 2), draw.uniform(0.3, 5), draw.randint(1, 4), draw.uniform(0.5, 4)))
-        super().__init__(bin_dir, folder, *options, more=more, prices=self.SPOT)
+        super().__init__(bin_dir, folder, "--speed", str(speed), *options, more=more, prices=self.SPOT)
 
     def accidents_of(self, draw):  # pylint: disable=unused-argument
         """What befalls its machines while a controller runs: (seconds after its start, what, for how long)."""
@@ -92,11 +92,12 @@ done
     SPOT = "k8s/lab,g2,T4,2,16,8,30,spot,0.37,test,2026-07-20T00:00:00Z\n"
     ACCIDENTS = {"pod evicted": (1, {}), "pod evicted at a second's notice": (1, {"gracePeriodSeconds": 1}), "all pods evicted": (9, {})}
 
-    def __init__(self, bin_dir, folder, draw, *options):
+    def __init__(self, bin_dir, folder, draw, speed, *options):
         queued = draw.random() < 0.5
-        super().__init__(bin_dir, folder, *options, prices=self.SPOT, kubernetes=(
+        super().__init__(bin_dir, folder, "--speed", str(speed), *options, prices=self.SPOT, kubernetes=(
             ", unreachable_s: 5, release_s: %d, granted: [create pods/eviction], exec_while_terminating: %s%s" % (
                 draw.choice((0, 600)), draw.choice(("true", "true", "false")), ", queue: {name: team, gpus: 8}" if queued else "")))
+        self.shutdown_s *= speed  # controllers look by the host's clock
         self.JOB = self.JOB % (", queue: team" if queued else "")
 
     def __enter__(self):
