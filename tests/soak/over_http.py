@@ -330,8 +330,8 @@ class Soak(kill9.Crash):
         """Node by node, but for those of which the run says that the cloud no longer knows when they ran."""
         known = {n["id"]: n["cost_uusd"] for n in report["nodes"]}
         left, billed = self.cloud.left(), self.cloud.bill(known)
-        with open(os.path.join(self.folder, "talk.log"), encoding="utf-8") as talk:
-            forgotten = set(re.findall(r"\((\S+)\): the cloud has forgotten when it ran", talk.read())) & billed.keys()
+        warnings = "\n".join(w["text"] for w in report.get("warnings", ()))
+        forgotten = set(re.findall(r"\((\S+)\): the cloud has forgotten when it ran", warnings)) & billed.keys()
         unknown = sorted(billed.keys() - known)
         differ = ["%s: cloud %d, run %d" % (i, billed[i], known[i]) for i in sorted(billed.keys() & known.keys() - forgotten) if known[i] != billed[i]]
         return {"leaked": len(left), "launched twice": len(unknown), "forgotten": len(forgotten),
