@@ -1,13 +1,14 @@
 """Runs of the real rbrun against the real rbmock: HTTP, signatures, sshd nodes, training processes, and every kind of fault
-at once. Half of the runs lose their controller to SIGKILL, at moments of the clock, and are resumed; or their journal is damaged
-then, and `rbrun gc` ends what they left; or they move to another host and back, killed on the way, too. Controllers are stopped for seconds, lose ssh's control directory, and may open no
-more files for a while (root alone can do that to another process).
+at once; one run in three takes place on pods of rbmock's cluster. Half of the runs lose their controller to SIGKILL, at moments
+of the clock, and are resumed; or their journal is damaged then, and `rbrun gc` ends what they left; or they move to another host
+and back, killed on the way, too. Controllers are stopped for seconds, lose ssh's control directory, and may open no more files
+for a while (root alone can do that to another process). Pods are evicted while they run.
 
     over_http.py --bin BUILD [--runs N] [--seed S] [--parallel P] [--front ec2|k8s]
 
-After every run, asked of the cloud: no instance left, no launch made twice, no report lost, and its ledger is the run's to
-the micro-dollar. Seed S stands for a cloud, its faults and the moments of the kills; the clock does the rest, so a run that
-failed may need its command more than once. It is printed, and its folder kept.
+After every run, asked of the cloud: nothing left (instances; pods, Leases and Workloads), no launch made twice, no report lost or
+written twice, and its ledger is the run's to the micro-dollar. Seed S stands for a cloud, its faults and the moments of the kills;
+the clock does the rest, so a run that failed may need its command more than once. It is printed, and its folder kept.
 """
 import argparse
 import concurrent.futures
@@ -35,6 +36,7 @@ MOST_RESUMES = 8  # of runs that gave up; as their user would
 LONGEST_S = 400
 MOST_GCS = 10  # of damaged runs; chaos is on their calls, too
 SEEN_AFTER_S = 8  # a listing knows an instance that has run for so long
+
 
 def chaos_of(front, draw):
     """Half of all faults are in a world, some of them seldom."""
@@ -309,6 +311,7 @@ class Soak(kill9.Crash):
             time.sleep(1)
 
     def names_all_launches(self, journal):
+        """A journal whose log was lost may have been written back after the last launch: then gc is certain, and is right."""
         made = {i["token"] for i in self.cloud.ledger()["instances"]}
         if not made or self.damaged != "journal's -wal removed":
             return not made
@@ -333,7 +336,8 @@ class Soak(kill9.Crash):
         warnings = "\n".join(w["text"] for w in report.get("warnings", ()))
         forgotten = set(re.findall(r"\((\S+)\): the cloud has forgotten when it ran", warnings)) & billed.keys()
         unknown = sorted(billed.keys() - known)
-        differ = ["%s: cloud %d, run %d" % (i, billed[i], known[i]) for i in sorted(billed.keys() & known.keys() - forgotten) if known[i] != billed[i]]
+        differ = ["%s: cloud %d, run %d" % (i, billed[i], known[i]) for i in sorted(billed.keys() & known.keys() - forgotten)
+                  if known[i] != billed[i]]
         return {"leaked": len(left), "launched twice": len(unknown), "forgotten": len(forgotten),
                 "higher": sum(known[i] - billed[i] for i in forgotten),
                 "bill differs": int(bool(differ) or sum(known.values()) != report["cost_uusd"]["actual"]),
@@ -393,7 +397,8 @@ def one(args, seed):
         out["error"] = "%s: %s" % (type(e).__name__, str(e)[-600:])
     out["seconds"] += time.monotonic()
     out["bad"] = bool(out.get("error")) or any(
-        out.get(key) for key in ("leaked", "launched twice", "bill differs", "lost reports", "doubled reports", "claims", "without anchor"))
+        out.get(key) for key in ("leaked", "launched twice", "bill differs", "lost reports", "doubled reports", "claims",
+                                 "without anchor"))
     if out["bad"]:
         out["folder"] = folder
     else:
@@ -410,12 +415,14 @@ def print_failure(out, args):
 def print_table(outs):
     def total(key):
         return sum(o.get(key, 0) for o in outs)
-    rows = [("runs", len(outs)), ("of them on pods", total("on pods")), ("of them killed with SIGKILL and resumed", sum(o["kills"] > 0 for o in outs)),
+    rows = [("runs", len(outs)), ("of them on pods", total("on pods")),
+            ("of them killed with SIGKILL and resumed", sum(o["kills"] > 0 for o in outs)),
             ("of them with a damaged journal, ended by gc", total("damaged")),
             ("SIGKILLs", total("kills")), ("complete, the others gave up", total("complete")),
             ("instances launched", total("instances")), ("**instances leaked**", total("leaked")),
             ("**instances launched twice**", total("launched twice")), ("**reports lost**", total("lost reports")),
-            ("**reports written twice**", total("doubled reports")), ("**pods without their run's Lease**", total("without anchor")),
+            ("**reports written twice**", total("doubled reports")),
+            ("**pods of a dead controller without a Lease**", total("without anchor")),
             ("**\"none left\" said while one was**", total("claims")),
             ("**runs whose bill is not the cloud's**", total("bill differs")),
             ("nodes the cloud had forgotten, as the run said", total("forgotten")),
@@ -446,8 +453,7 @@ def main():
     outs = []
     seeds = [seed for seed in range(args.seed, args.seed + args.runs) if args.front in (None, front_of(seed).FRONT)]
     with concurrent.futures.ThreadPoolExecutor(args.parallel) as pool:
-        for done in concurrent.futures.as_completed(
-                [pool.submit(one, args, seed) for seed in seeds]):
+        for done in concurrent.futures.as_completed([pool.submit(one, args, seed) for seed in seeds]):
             outs.append(done.result())
             if outs[-1]["bad"]:
                 print_failure(outs[-1], args)

@@ -83,20 +83,23 @@ done
 """
     FAULTS = at(("pods.create", "pods.delete"), CALL_FAULTS) + at(("pods.list",), LIST_FAULTS) + at(
         ("leases.create", "leases.update", "leases.delete"), CALL_FAULTS[:6]) + at(
-        ("pods.exec",), (("{exec_cut: {bytes: 9}}", 0.1), ("{exec_cut: {bytes: 700}}", 0.1), ("no_status", 0.1), ("connection_reset", 0.1))) + [
+        ("pods.exec",), (("{exec_cut: {bytes: 9}}", 0.1), ("{exec_cut: {bytes: 700}}", 0.1), ("no_status", 0.1),
+                         ("connection_reset", 0.1))) + [
         ("action: pods.list", "{error: {status: 410, code: Expired}}", 0.1),
-        ("action: pods.create", "{error: {status: 409, code: Conflict, message: 'Operation cannot be fulfilled on resourcequotas'}}", 0.2),
+        ("action: pods.create", "{error: {status: 409, code: Conflict, message: 'cannot be fulfilled on resourcequotas'}}", 0.2),
         ("action: pods.get", "html_502", 0.1), ("action: workloads.delete", "lost_response", 0.3),
         ("", "fails_to_start", 0.1), ("", "never_boots", 0.02), ("", "{boots_slowly: {factor: 5}}", 0.3),
         ("", "{dies_at: {after: 4s}}", 0.05), ("", "{interrupted: {after: 4s}}", 0.2)]
     SPOT = "k8s/lab,g2,T4,2,16,8,30,spot,0.37,test,2026-07-20T00:00:00Z\n"
-    ACCIDENTS = {"pod evicted": (1, {}), "pod evicted at a second's notice": (1, {"gracePeriodSeconds": 1}), "all pods evicted": (9, {})}
+    ACCIDENTS = {"pod evicted": (1, {}), "pod evicted at a second's notice": (1, {"gracePeriodSeconds": 1}),
+                 "all pods evicted": (9, {})}  # how many at most, with which options
 
     def __init__(self, bin_dir, folder, draw, speed, *options):
         queued = draw.random() < 0.5
         super().__init__(bin_dir, folder, "--speed", str(speed), *options, prices=self.SPOT, kubernetes=(
             ", unreachable_s: 5, release_s: %d, granted: [create pods/eviction], exec_while_terminating: %s%s" % (
-                draw.choice((0, 600)), draw.choice(("true", "true", "false")), ", queue: {name: team, gpus: 8}" if queued else "")))
+                draw.choice((0, 600)), draw.choice(("true", "true", "false")),
+                ", queue: {name: team, gpus: 8}" if queued else "")))
         self.shutdown_s *= speed  # controllers look by the host's clock
         self.JOB = self.JOB % (", queue: team" if queued else "")
 
@@ -108,7 +111,7 @@ done
     def accidents_of(self, draw):
         if draw.random() < 0.3:
             return []
-        return [(draw.uniform(1, 12), draw.choice(tuple(self.ACCIDENTS)), 0) for _ in range(draw.randint(1, 3))]
+        return [(draw.uniform(1, 12), draw.choice(sorted(self.ACCIDENTS)), 0) for _ in range(draw.randint(1, 3))]
 
     def pods(self, *states):
         """Of its ledger, on which there is no chaos."""
@@ -116,11 +119,12 @@ done
 
     def befall(self, what, draw):
         """True: a pod was hit by it."""
-        names, (most, options) = sorted(i["name"] for i in self.pods("running")), self.ACCIDENTS[what]
-        evicted = [self.status_of("%s/pods/%s/eviction" % (SPACE, name), "POST", {
-            "apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": "rb"}, "deleteOptions": options})
+        most, options = self.ACCIDENTS[what]
+        names = sorted(i["name"] for i in self.pods("running"))
+        eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "deleteOptions": options}
+        answers = [self.status_of("%s/pods/%s/eviction" % (SPACE, name), "POST", dict(eviction, metadata={"name": name}))
                    for name in draw.sample(names, min(most, len(names)))]
-        return any(status < 300 for status in evicted)
+        return any(status < 300 for status in answers)
 
     def bill(self, known):  # pylint: disable=unused-argument
         return {"%s.%s" % (i["name"], i["id"]): i["cost_uusd"] for i in self.ledger()["instances"]}
