@@ -66,11 +66,11 @@ def metric(trial, epoch):
 class Crash(RealRun):
     """The job of this test or another one, planned, on that cloud."""
 
-    def __init__(self, bin_dir, folder, cloud, job=JOB, of_profile=PROFILE):
+    def __init__(self, bin_dir, folder, cloud, job=JOB, of_profile=PROFILE, train=TRAIN):
         super().__init__(bin_dir, folder, RB_TRACE="journal")
         self.cloud = cloud
         self.on(cloud)
-        for name, text in (("job.yaml", job), ("train.sh", TRAIN), ("profile.yaml", of_profile)):
+        for name, text in (("job.yaml", job), ("train.sh", train), ("profile.yaml", of_profile)):
             self.write("work/" + name, text)
         self.control_dirs_left = 0  # by the runs that died
         self.plan = self.make_plan("work/job.yaml")

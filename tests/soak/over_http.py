@@ -1,13 +1,14 @@
 """Runs of the real rbrun against the real rbmock: HTTP, signatures, sshd nodes, training processes, and every kind of fault
-at once. Half of the runs lose their controller to SIGKILL, at moments of the clock, and are resumed; or their journal is damaged
-then, and `rbrun gc` ends what they left; or they move to another host and back, killed on the way, too. Controllers are stopped for seconds, lose ssh's control directory, and may open no
-more files for a while (root alone can do that to another process).
+at once; one run in three takes place on pods of rbmock's cluster. Half of the runs lose their controller to SIGKILL, at moments
+of the clock, and are resumed; or their journal is damaged then, and `rbrun gc` ends what they left; or they move to another host
+and back, killed on the way, too. Controllers are stopped for seconds, lose ssh's control directory, and may open no more files
+for a while (root alone can do that to another process). Pods are evicted while they run.
 
-    over_http.py --bin BUILD [--runs N] [--seed S] [--parallel P]
+    over_http.py --bin BUILD [--runs N] [--seed S] [--parallel P] [--front ec2|k8s]
 
-After every run, asked of the cloud: no instance left, no launch made twice, no report lost, and its ledger is the run's to
-the micro-dollar. Seed S stands for a cloud, its faults and the moments of the kills; the clock does the rest, so a run that
-failed may need its command more than once. It is printed, and its folder kept.
+After every run, asked of the cloud: nothing left (instances; pods, Leases and Workloads), no launch made twice, no report lost or
+written twice, and its ledger is the run's to the micro-dollar. Seed S stands for a cloud, its faults and the moments of the kills;
+the clock does the rest, so a run that failed may need its command more than once. It is printed, and its folder kept.
 """
 import argparse
 import concurrent.futures
@@ -28,46 +29,23 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[1:1] = [os.path.join(HERE, "..", "cli"), os.path.join(HERE, "..", "crash")]
 import kill9  # noqa: E402
-from mock_cloud import MockCloud  # noqa: E402
 from real_run import edit  # noqa: E402
+from soak_fronts import ALIVE, Ec2, Pods  # noqa: E402
 
-SPOT = "mock/us-east-1,two.gpus,T4,2,16,8,32,spot,0.37,test,2026-07-20T00:00:00Z\n"
 MOST_RESUMES = 8  # of runs that gave up; as their user would
 LONGEST_S = 400
 MOST_GCS = 10  # of damaged runs; chaos is on their calls, too
 SEEN_AFTER_S = 8  # a listing knows an instance that has run for so long
 
-# What a chaos file can do: where, what, how often at most.
-CALL_FAULTS = [("lost_response", 0.2), ("{html_502: {after_effect: true}}", 0.1), ("html_502", 0.1),
-               ("{truncated_body: {fraction: 0.6}}", 0.1), ("throttle", 0.1), ("connection_reset", 0.1),
-               ("{slow_drip: {bytes_per_s: 2000}}", 0.1),
-               ("{error: {status: 500, code: InternalError, after_effect: true}}", 0.1)]
-FAULTS = [("action: " + action, what, often) for action in ("RunInstances", "TerminateInstances")
-          for what, often in CALL_FAULTS]
-FAULTS += [("action: DescribeInstances", what, often) for what, often in (
-    ("{partial_page: {items: 1}}", 0.5), ("{partial_page: {items: 0}}", 0.2), ("html_502", 0.1),
-    ("{truncated_body: {fraction: 0.4}}", 0.1), ("throttle", 0.1), ("connection_reset", 0.1))]
-FAULTS += [("action: RunInstances", "{error: {status: 500, code: InsufficientInstanceCapacity}}", 0.2),
-           ("action: TerminateInstances", "{error: {status: 400, code: InvalidInstanceID.NotFound}}", 0.2),
-           ("", "{clock_skew: {by: 20m}}", 0.01), ("", "fails_to_start", 0.1), ("", "never_boots", 0.02),
-           ("", "{boots_slowly: {factor: 5}}", 0.3), ("", "{dies_at: {after: 4s}}", 0.1), ("", "wrong_market", 0.2),
-           ("market: spot", "{interrupted: {after: 5s}}", 0.2)]
 
-
-def chaos_of(draw):
+def chaos_of(front, draw):
     """Half of all faults are in a world, some of them seldom."""
     rules = []
-    for where, what, often in FAULTS:
+    for where, what, often in front.FAULTS:
         if draw.random() < 0.5:
-            rules.append("  - {where: {front: ec2%s}, when: {probability: %.4f}, what: %s}" % (
-                ", " + where if where else "", often * draw.choice((0.3, 1)), what))
+            rules.append("  - {where: {front: %s%s}, when: {probability: %.4f}, what: %s}" % (
+                front.FRONT, ", " + where if where else "", often * draw.choice((0.3, 1)), what))
     return "format: rb-chaos/1\nrules:\n" + "\n".join(rules) + "\n"
-
-
-def cloud_of(draw):
-    return ("visible_after_s: {distribution: lognormal, mean: %.2f, cv: 0.5}\ntags_fade_s: %.2f\n"
-            "throttle:\n  - {action: RunInstances, burst: %d, per_s: %.1f}\n" % (
-                draw.uniform(0.01, 2), draw.uniform(0.3, 5), draw.randint(1, 4), draw.uniform(0.5, 4)))
 
 
 def disturbances_of(draw):
@@ -85,8 +63,8 @@ def disturbances_of(draw):
 class Disturbances:
     """Of one controller: each begins and ends at its time, unless the process has ended."""
 
-    def __init__(self, process, run_dirs, todo, counts):
-        self.process, self.run_dirs, self.counts = process, run_dirs, counts
+    def __init__(self, process, soak, todo):
+        self.process, self.soak = process, soak
         start = time.monotonic()
         self.todo = sorted((start + at, what, seconds) for at, what, seconds in todo)
         self.undo = []  # (when, what)
@@ -109,13 +87,15 @@ class Disturbances:
         elif what == "no more files":
             self.limit = self.limit or resource.prlimit(self.process.pid, resource.RLIMIT_NOFILE)
             resource.prlimit(self.process.pid, resource.RLIMIT_NOFILE, (30, self.limit[1]))
-        else:
-            sockets = [d for d in map(kill9.control_dir, self.run_dirs()) if os.path.isdir(d)]
-            if not sockets:
-                return
+        elif what == "control directory lost":
+            sockets = [d for d in map(kill9.control_dir, self.soak.run_dirs()) if os.path.isdir(d)]
             for d in sockets:
                 shutil.rmtree(d, ignore_errors=True)
-        self.counts[what] = self.counts.get(what, 0) + 1
+            if not sockets:
+                return
+        elif not self.soak.cloud.befall(what, self.soak.draw):
+            return
+        self.soak.count(what)
 
     def end(self, what):
         if what == "suspended":
@@ -164,12 +144,16 @@ class Soak(kill9.Crash):
     def __init__(self, bin_dir, folder, cloud, draw):
         self.draw, self.kills, self.resumes = draw, 0, 0
         self.counts, self.damaged, self.gc_claims, self.open_files = {}, None, 0, None
-        super().__init__(bin_dir, folder, cloud)
+        self.without_anchor = []
+        super().__init__(bin_dir, folder, cloud, cloud.JOB, cloud.PROFILE, cloud.TRAIN)
         os.mkdir(os.path.join(folder, "other"))
         os.chmod(self.write("tools/ssh", SSH % os.path.join(folder, "other")), 0o700)
         if draw.random() < 0.3:
             self.open_files = self.files_needed() + draw.randint(0, 8)
-            self.counts["few open files allowed"] = 1
+            self.count("few open files allowed")
+
+    def count(self, what):
+        self.counts[what] = self.counts.get(what, 0) + 1
 
     def files_needed(self):
         """What rbrun says when it refuses to begin with fewer."""
@@ -200,7 +184,7 @@ class Soak(kill9.Crash):
         """True: it ended by itself, well."""
         process = subprocess.Popen([os.path.join(self.bin, "rbrun")] + argv, env=self.env, cwd=self.folder,
                                    stdout=subprocess.DEVNULL, stderr=self.talk, preexec_fn=self.limit_files)
-        disturbed = Disturbances(process, self.run_dirs, disturbances_of(self.draw), self.counts)
+        disturbed = Disturbances(process, self, disturbances_of(self.draw) + self.cloud.accidents_of(self.draw))
         until = time.monotonic() + (kill_after_s if kill_after_s else LONGEST_S)
         while process.poll() is None and time.monotonic() < until:
             disturbed.step()
@@ -224,6 +208,8 @@ class Soak(kill9.Crash):
                 ended_well = self.controller(argv, kills.pop(0) if kills else None)
                 if ended_well and not kills:
                     return True
+                if self.killed:
+                    self.without_anchor += self.cloud.without_anchor()
                 if self.killed and self.journals():
                     fate = self.draw.random()
                     if fate < 0.4:
@@ -255,7 +241,7 @@ class Soak(kill9.Crash):
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()
-            self.counts["moves killed"] = self.counts.get("moves killed", 0) + 1
+            self.count("moves killed")
             return None
         self.talk.write("move to %s: exit %d\n%s" % (to, process.returncode, said))
         return json.loads(said) if process.returncode == 0 else None
@@ -270,7 +256,7 @@ class Soak(kill9.Crash):
 
     def hop(self):
         """There and back, asked again until it is back; whoever carries it out then is killed, as the others are."""
-        self.counts["moves"] = self.counts.get("moves", 0) + 1
+        self.count("moves")
         if self.draw.random() < 0.5:
             self.move(OTHER, self.draw.uniform(0.1, 3))
         if self.draw.random() < 0.7:
@@ -291,13 +277,13 @@ class Soak(kill9.Crash):
                                os.path.join(self.folder, "state")], env=self.env, cwd=self.folder, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=200, check=False)
         self.talk.write("gc %s: exit %d\n%s" % (options, done.returncode, done.stdout))
-        self.counts["rbrun gc after a SIGKILL"] = self.counts.get("rbrun gc after a SIGKILL", 0) + 1
+        self.count("rbrun gc after a SIGKILL")
         return done.returncode, done.stdout
 
     def alive(self, since_s=0):
         """What runs, and has done so for that long."""
         latest_us = (time.time() - since_s) * 1e6
-        return {i["id"] for i in self.cloud.ledger()["instances"] if i["state"] not in ("terminated", "shutting-down") and
+        return {i["id"] for i in self.cloud.ledger()["instances"] if i["state"] in ALIVE and
                 (not since_s or (i["running_us"] is not None and i["running_us"] <= latest_us))}
 
     def ask_gc(self):
@@ -313,16 +299,26 @@ class Soak(kill9.Crash):
         has_log = os.path.exists(journal + "-wal") and os.path.getsize(journal + "-wal") > 0
         self.damaged = self.draw.choice([d for d in sorted(DAMAGES) if has_log or "wal" not in d])
         DAMAGES[self.damaged](journal)
-        self.counts[self.damaged] = 1
+        self.count(self.damaged)
         for n in range(MOST_GCS):
             code, said = self.gc("--yes")
-            if code == 0 and not self.cloud.ledger()["instances"]:
-                return  # it was killed before the first launch: what was lost named no instance
+            if code == 0 and self.names_all_launches(journal):
+                return  # what was lost named no instance
             if code != 1 and (code <= 0 or not re.search(r"\[RB3\d{3}\]", said)):  # or the cloud's own refusal
                 raise AssertionError("gc of a run whose %s: exit %d\n%s" % (self.damaged, code, said))
             if not self.alive() and n:  # a launch may still have been on its way
                 return
             time.sleep(1)
+
+    def names_all_launches(self, journal):
+        """A journal whose log was lost may have been written back after the last launch: then gc is certain, and is right."""
+        made = {i["token"] for i in self.cloud.ledger()["instances"]}
+        if not made or self.damaged != "journal's -wal removed":
+            return not made
+        db = sqlite3.connect(journal)
+        named = {row[0] for row in db.execute("SELECT token FROM launch")}
+        db.close()
+        return made <= named
 
     def journals(self):
         return glob.glob(os.path.join(self.folder, "state", "*", "journal.db"))
@@ -334,57 +330,64 @@ class Soak(kill9.Crash):
         return json.loads(done.stdout)
 
     def check_money(self, report):
-        mine = self.cloud.ledger()["instances"]  # nobody else has launched anything here
-        left = [i["id"] for i in mine if i["state"] not in ("terminated", "shutting-down")]
+        """Node by node, but for those of which the run says that the cloud no longer knows when they ran."""
         known = {n["id"]: n["cost_uusd"] for n in report["nodes"]}
-        for i in mine:  # EC2 does not say of what ended whether it ever ran: with a lost answer, a pending one counts as having run
-            if i["running_us"] is None and i["cause"] == "user" and i["id"] in known:
-                i["cost_uusd"] = known[i["id"]]
-        unknown = [i["id"] for i in mine if i["id"] not in known]
-        differ = ["%s: cloud %d, run %d" % (i["id"], i["cost_uusd"], known[i["id"]]) for i in mine
-                  if i["id"] in known and known[i["id"]] != i["cost_uusd"]]
-        cost = sum(i["cost_uusd"] for i in mine)
-        return {"leaked": len(left), "launched twice": len(unknown),
-                "bill differs": int(cost != report["cost_uusd"]["actual"] or bool(differ)),
-                "cloud": cost, "run": report["cost_uusd"]["actual"], "instances": len(mine), "why": left + unknown + differ}
+        left, billed = self.cloud.left(), self.cloud.bill(known)
+        warnings = "\n".join(w["text"] for w in report.get("warnings", ()))
+        forgotten = set(re.findall(r"\((\S+)\): the cloud has forgotten when it ran", warnings)) & billed.keys()
+        unknown = sorted(billed.keys() - known)
+        differ = ["%s: cloud %d, run %d" % (i, billed[i], known[i]) for i in sorted(billed.keys() & known.keys() - forgotten)
+                  if known[i] != billed[i]]
+        return {"leaked": len(left), "launched twice": len(unknown), "forgotten": len(forgotten),
+                "higher": sum(known[i] - billed[i] for i in forgotten),
+                "bill differs": int(bool(differ) or sum(known.values()) != report["cost_uusd"]["actual"]),
+                "cloud": sum(billed.values()) - sum(billed[i] for i in forgotten),
+                "run": report["cost_uusd"]["actual"] - sum(known[i] for i in forgotten),
+                "instances": len(billed), "why": left + unknown + differ}
 
-    def count_lost_reports(self, run):
-        """Epochs of trials whose checkpoint was saved that do not stand in the journal, with what was measured."""
+    def check_reports(self, run):
+        """Epochs of trials whose checkpoint was saved that do not stand in the journal, with what was measured; and those of
+        any trial that stand in it more than once."""
         if not run:
-            return 0
+            return {}
         db = sqlite3.connect(os.path.join(self.folder, "state", run, "journal.db"))
         events = [json.loads(row[0]) for row in db.execute("SELECT json FROM event ORDER BY seq")]
-        reported = {(e["trial"], e["attempt"], e["resource"]): e["metric"] for e in events if e["event"] == "report"}
+        reports = [((e["trial"], e["attempt"], e["resource"]), e["metric"]) for e in events if e["event"] == "report"]
+        reported = dict(reports)
         saved = list(db.execute("SELECT trial, attempt, resource_start, resource_end FROM task WHERE state = 'saved'"))
         db.close()
-        return sum(reported.get((trial, attempt, epoch)) != kill9.metric(trial, epoch)
-                   for trial, attempt, start, end in saved for epoch in range(start + 1, end + 1))
+        return {"lost reports": sum(reported.get((trial, attempt, epoch)) != kill9.metric(trial, epoch)
+                                    for trial, attempt, start, end in saved for epoch in range(start + 1, end + 1)),
+                "doubled reports": len(reports) - len(reported)}
+
+
+def front_of(seed):
+    return Pods if seed % 3 == 0 else Ec2
 
 
 def one(args, seed):
     """The outcome of one seed; never raises."""
-    draw = random.Random(seed)
+    draw, front = random.Random(seed), front_of(seed)
     folder = tempfile.mkdtemp(prefix="rb-soak-%d-" % seed)
     chaos = os.path.join(folder, "chaos.yaml")
     with open(chaos, "w", encoding="utf-8") as f:
-        f.write(chaos_of(draw))
+        f.write(chaos_of(front, draw))
     kills = [draw.uniform(0.2, 8) for _ in range(draw.randint(1, 2))] if draw.random() < 0.5 else []
-    speed = draw.choice(("1", "1", "5"))
+    speed = draw.choice((1, 1, 5))
     out = {"seed": seed, "kills": 0, "why": [], "seconds": -time.monotonic()}
     try:
-        with MockCloud(args.bin, folder, "--chaos", chaos, "--seed", str(seed), "--speed", speed, more=cloud_of(draw),
-                       prices=SPOT) as cloud:
+        with front(args.bin, folder, draw, speed, "--chaos", chaos, "--seed", str(seed)) as cloud:
             soak = Soak(args.bin, folder, cloud, draw)
             out["complete"] = soak.carry_out(kills)
             out.update(kills=soak.kills, resumes=soak.resumes, damaged=int(bool(soak.damaged)), befell=soak.counts)
-            out["claims"] = soak.gc_claims
+            out.update({"claims": soak.gc_claims, "on pods": int(front is Pods), "without anchor": len(soak.without_anchor)})
             if soak.damaged:  # nobody can say any more what it cost
-                out["why"] = sorted(soak.alive())
+                out["why"] = cloud.left()
                 out["leaked"] = len(out["why"])
             else:
                 report = soak.report()
                 out.update(soak.check_money(report))
-                out["lost reports"] = soak.count_lost_reports(report["run"])
+                out.update(soak.check_reports(report["run"]))
                 out["claims"] += int(report["leak_check"].get("instances_left") == 0 and out["leaked"] > 0)
             out["faults"] = {}
             for rule in cloud.ask("chaos"):
@@ -394,7 +397,8 @@ def one(args, seed):
         out["error"] = "%s: %s" % (type(e).__name__, str(e)[-600:])
     out["seconds"] += time.monotonic()
     out["bad"] = bool(out.get("error")) or any(
-        out.get(key) for key in ("leaked", "launched twice", "bill differs", "lost reports", "claims"))
+        out.get(key) for key in ("leaked", "launched twice", "bill differs", "lost reports", "doubled reports", "claims",
+                                 "without anchor"))
     if out["bad"]:
         out["folder"] = folder
     else:
@@ -411,13 +415,18 @@ def print_failure(out, args):
 def print_table(outs):
     def total(key):
         return sum(o.get(key, 0) for o in outs)
-    rows = [("runs", len(outs)), ("of them killed with SIGKILL and resumed", sum(o["kills"] > 0 for o in outs)),
+    rows = [("runs", len(outs)), ("of them on pods", total("on pods")),
+            ("of them killed with SIGKILL and resumed", sum(o["kills"] > 0 for o in outs)),
             ("of them with a damaged journal, ended by gc", total("damaged")),
             ("SIGKILLs", total("kills")), ("complete, the others gave up", total("complete")),
             ("instances launched", total("instances")), ("**instances leaked**", total("leaked")),
             ("**instances launched twice**", total("launched twice")), ("**reports lost**", total("lost reports")),
+            ("**reports written twice**", total("doubled reports")),
+            ("**pods of a dead controller without a Lease**", total("without anchor")),
             ("**\"none left\" said while one was**", total("claims")),
             ("**runs whose bill is not the cloud's**", total("bill differs")),
+            ("nodes the cloud had forgotten, as the run said", total("forgotten")),
+            ("... by which the runs' ledgers are higher", total("higher")),
             ("**runs that failed otherwise**", sum("error" in o for o in outs)),
             ("the cloud's ledger, micro-dollars", total("cloud")), ("the runs' ledgers, micro-dollars", total("run"))]
     faults = {}
@@ -438,12 +447,13 @@ def main():
     parser.add_argument("--runs", type=int, default=10)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--parallel", type=int, default=2)
+    parser.add_argument("--front", choices=("ec2", "k8s"), help="only the seeds whose runs take place there")
     args = parser.parse_args()
     args.bin = os.path.abspath(args.bin)
     outs = []
+    seeds = [seed for seed in range(args.seed, args.seed + args.runs) if args.front in (None, front_of(seed).FRONT)]
     with concurrent.futures.ThreadPoolExecutor(args.parallel) as pool:
-        for done in concurrent.futures.as_completed(
-                [pool.submit(one, args, seed) for seed in range(args.seed, args.seed + args.runs)]):
+        for done in concurrent.futures.as_completed([pool.submit(one, args, seed) for seed in seeds]):
             outs.append(done.result())
             if outs[-1]["bad"]:
                 print_failure(outs[-1], args)
