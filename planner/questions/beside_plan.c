@@ -8,6 +8,8 @@
 
 #define MOST_WHAT_IFS  8
 #define CUT            "searches were cut at a limit: cheaper plans may exist"
+#define SPOT_NOTE      "the planners' plans are on demand throughout; with spot: the run uses spot machines while it could lose them and " \
+                       "still be in time on demand, at the same confidence"
 #define FRONTIER_PLANS 20 // deadlines, about
 
 // ---- planned: what if
@@ -182,7 +184,7 @@ bool rb_plan_beside(const struct rb_plan_request *req, const struct rb_plan *pla
         const struct rb_plan_request more = ask_more(req, FRONTIER_PLANS, &clock);
         find_frontier(&more, arena, out);
         if (plan->spot && out->frontier && !out->frontier_note)
-            out->frontier_note = "these plans are on demand throughout";
+            out->frontier_note = out->frontier->spot_cut ? CUT : SPOT_NOTE;
     }
     return true;
 }

@@ -2,6 +2,7 @@
 
 #include "planner/async/endless.h"
 #include "planner/questions/deadlines.h"
+#include "planner/questions/spot_frontier.h"
 #include "planner/questions/sweep.h"
 #include "planner/scores/sharing.h"
 
@@ -100,6 +101,14 @@ const struct rb_pareto_point *rb_pareto_at(const struct rb_pareto *pareto, int64
     return NULL;
 }
 
+const struct rb_estimate *rb_pareto_with_spot(const struct rb_pareto *pareto, int64_t deadline_us)
+{
+    for (int i = 0; i < pareto->n_with_spot; i++)
+        if (pareto->with_spot[i].deadline_us == deadline_us)
+            return &pareto->with_spot[i].estimate;
+    return NULL;
+}
+
 static struct rb_marginal find_marginal(const struct rb_pareto *pareto, int64_t deadline_us)
 {
     const char *optimal = rb_planner_optimal.name;
@@ -162,6 +171,8 @@ static bool find_points(struct frontier *f, struct rb_arena *arena, struct rb_pa
     struct rb_pareto pareto = {.confidence = req->confidence, .tightest_us = tight_us};
     list_points(f, rb_arena_array(arena, (size_t)f->n * (size_t)n_planners, sizeof *pareto.points), &pareto);
     pareto.marginal = find_marginal(&pareto, req->deadline_us);
+    if (!rb_spot_frontier_find(&f->sweep, f->answers, f->n, arena, &pareto, err))
+        return false;
     *out = pareto;
     return true;
 }

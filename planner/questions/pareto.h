@@ -23,6 +23,12 @@ struct rb_pareto {
     int64_t tightest_us;         // the tightest deadline that any plan keeps, up to 1 s
     const struct rb_pareto_point *points; // by deadline, then by planner's name; [n_points]
     int n_points;
+    // Under resources.spot: safe, what the run costs with spot machines at deadlines of the points, by deadline. A
+    // deadline is missing where the run would not keep the confidence, with them or without.
+    const struct rb_pareto_point *with_spot; // [n_with_spot]; none is proved
+    int n_with_spot;
+    bool knows_spot;             // the profile knows the spot markets
+    bool spot_cut;               // the time limit ended before all deadlines were asked for with spot
     int n_deadlines, n_proved;   // at which some plan was found; at which the optimal one is proved
     int n_undecided;             // at which it is too near to the confidence to be decided (rb_search_decide)
     bool cut;                    // a search ended at its node, time or memory limit: cheaper plans may exist
@@ -38,6 +44,9 @@ bool rb_pareto_find(const struct rb_plan_request *req, struct rb_arena *arena, s
 
 // The point of `optimal` at a deadline, and that of any other planner; NULL: that planner has no plan there.
 const struct rb_pareto_point *rb_pareto_at(const struct rb_pareto *pareto, int64_t deadline_us, const char *planner);
+
+// What a run with spot machines is expected to do at a deadline; NULL: it is not known, or not kept.
+const struct rb_estimate *rb_pareto_with_spot(const struct rb_pareto *pareto, int64_t deadline_us);
 
 void rb_pareto_write(const struct rb_pareto *pareto, struct rb_json *j); // rb-pareto/1
 

@@ -31,6 +31,23 @@ static void write_marginal(struct rb_json *j, const struct rb_marginal *m)
     rb_json_end_object(j);
 }
 
+// Only where it is known.
+static void write_with_spot(struct rb_json *j, const struct rb_pareto *pareto)
+{
+    if (!pareto->knows_spot)
+        return;
+    rb_json_key(j, "with_spot");
+    rb_json_begin_array(j);
+    for (int i = 0; i < pareto->n_with_spot; i++) {
+        rb_json_begin_object(j);
+        rb_json_kint(j, "deadline_us", pareto->with_spot[i].deadline_us);
+        rb_json_key(j, "estimate");
+        rb_estimate_write(&pareto->with_spot[i].estimate, j);
+        rb_json_end_object(j);
+    }
+    rb_json_end_array(j);
+}
+
 void rb_pareto_write(const struct rb_pareto *pareto, struct rb_json *j)
 {
     rb_json_begin_object(j);
@@ -48,6 +65,7 @@ void rb_pareto_write(const struct rb_pareto *pareto, struct rb_json *j)
         rb_json_end_object(j);
     }
     rb_json_end_array(j);
+    write_with_spot(j, pareto);
     write_marginal(j, &pareto->marginal);
     rb_json_end_object(j);
 }

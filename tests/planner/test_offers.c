@@ -4,6 +4,7 @@
 #include "profiles/catalog/infra.h"
 #include "tests/base/says.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const char profile[] = "format: rb-profile/1\nname: p\nunit: epoch\nsource: test\ntraining:\n"
@@ -360,7 +361,7 @@ static void measured_readings_are_named(void **state)
 }
 
 // On a market that the profile knows.
-static void make_plan_for_spot(struct rb_case *c, const char *spot, int64_t deadline_s, struct rb_plan *out)
+static void ask_for_spot(struct rb_case *c, const char *spot, int64_t deadline_s)
 {
     static const char known[] =
         "format: rb-profile/1\nname: p\nunit: epoch\nsource: test\ntraining:\n"
@@ -374,8 +375,6 @@ static void make_plan_for_spot(struct rb_case *c, const char *spot, int64_t dead
         " spells: {sampled_s: 60, days: 9, up_s: 36000, down_s: 1200, together: 1,"
         " hazard: [{from_s: 0, per_hour: 0.1}]}}\n";
     RB_AUTO(rb_buf_finish) struct rb_buf job = RB_BUF_INIT;
-    struct rb_plan_result result;
-    struct rb_err err = {0};
     rb_buf_printf(&job,
                   "name: j\nmetric: {name: a, goal: maximize}\nparameters: {lr: {min: 0.1, max: 0.9}}\n"
                   "scheduler: {type: sha, num_trials: 4, min_resource: 1, max_resource: 2, eta: 2}\n"
@@ -383,6 +382,13 @@ static void make_plan_for_spot(struct rb_case *c, const char *spot, int64_t dead
                   spot);
     case_init(c, rb_buf_str(&job), known, prices);
     c->req.deadline_us = deadline_s * RB_US_PER_S;
+}
+
+static void make_plan_for_spot(struct rb_case *c, const char *spot, int64_t deadline_s, struct rb_plan *out)
+{
+    struct rb_plan_result result;
+    struct rb_err err = {0};
+    ask_for_spot(c, spot, deadline_s);
     if (!rb_make_plan(&c->req, "optimal", &c->arena, out, &result, &err))
         fail_msg("%s", err.message);
 }
@@ -405,6 +411,45 @@ static void a_safe_plan_leaves_time_for_spot(void **state)
     for (int i = 0; i < plan.n_stages; i++)
         assert_int_equal(plan.offers[plan.stages[i].nodes[0].offer].market, RB_MARKET_ON_DEMAND);
     case_finish(&c);
+}
+
+// Chosen as the plan of one deadline is: from plans that end earlier, and by the same replays.
+static void the_frontier_has_the_run_with_spot_beside_the_plans(void **state)
+{
+    (void)state;
+    struct rb_case c;
+    struct rb_plan plan;
+    int n_saves = 0;
+    make_plan_for_spot(&c, "safe", 3000, &plan);
+    const struct rb_pareto pareto = case_frontier(&c);
+    const struct rb_estimate *with = rb_pareto_with_spot(&pareto, c.req.deadline_us);
+    assert_true(pareto.knows_spot);
+    assert_non_null(with);
+    assert_true(llabs(with->cost_uusd.mean - plan.estimate.cost_uusd.mean) < plan.estimate.cost_uusd.mean / 50);
+    for (int i = 0; i < pareto.n_with_spot; i++) {
+        const struct rb_pareto_point *p = &pareto.with_spot[i];
+        const struct rb_pareto_point *without = rb_pareto_at(&pareto, p->deadline_us, "optimal");
+        assert_non_null(without);
+        assert_true(p->estimate.p_both >= c.req.confidence && without->estimate.p_both >= c.req.confidence);
+        n_saves += p->estimate.cost_uusd.mean < 6 * without->estimate.cost_uusd.mean / 10;
+    }
+    assert_true(n_saves > 1);
+    case_finish(&c);
+}
+
+static void no_other_frontier_has_spot_beside_it(void **state)
+{
+    (void)state;
+    static const char *const others[] = {"never", "allow", "only"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        struct rb_case c;
+        ask_for_spot(&c, others[i], 3000);
+        const struct rb_pareto pareto = case_frontier(&c);
+        assert_true(pareto.n_points > 0);
+        assert_false(pareto.knows_spot);
+        assert_int_equal(pareto.n_with_spot, 0);
+        case_finish(&c);
+    }
 }
 
 static void a_plan_on_demand_says_what_spot_would_save(void **state)
@@ -439,6 +484,8 @@ int main(void)
         cmocka_unit_test(spot_needs_a_hazard),
         cmocka_unit_test(safe_plans_are_on_demand_and_name_spot),
         cmocka_unit_test(a_safe_plan_leaves_time_for_spot),
+        cmocka_unit_test(the_frontier_has_the_run_with_spot_beside_the_plans),
+        cmocka_unit_test(no_other_frontier_has_spot_beside_it),
         cmocka_unit_test(a_plan_on_demand_says_what_spot_would_save),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

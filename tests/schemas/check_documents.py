@@ -31,6 +31,10 @@ EXAMPLES = ("bert", "resnet50-cifar10", "resnet50-imagenet")
 TOY = ("--set 'metric={name: score, goal: maximize, target: 0.8}' --set 'parameters={lr: {min: 0.1, max: 0.9}}' --set run=train"
        " --set 'scheduler={type: sha, num_trials: 4, min_resource: 1, max_resource: 9, eta: 3}'")
 
+# Of an entry of a profile's provisioning.
+SPELLS = ("{infra: aws, instance_type: \"*\", market: spot, queue_s: 20, init_s: 60, capacity_failure: 0.05, spells: {sampled_s: 60,"
+          " days: 9, up_s: 36000, down_s: 1200, together: 1, hazard: [{from_s: 0, per_hour: 0.1}]}}")
+
 JOB = """name: tiny
 metric: {name: loss, goal: minimize}
 parameters: {lr: {min: 0.1, max: 0.9}, opt: {values: [sgd, adam]}}
@@ -106,6 +110,9 @@ def planned(p):
     p.run("rbplan %s --pareto pareto.json" % bert)
     yield "pareto", "pareto.json", p.file("pareto.json")
     yield "pareto", "stdout", p.json("rbplan %s --deadline 10m --pareto pareto.json --json" % bert)
+    p.run("sed '/^provisioning:/a\\  - %s' $ROOT/examples/bert/profile.yaml > spells.yaml" % SPELLS)
+    p.run("rbplan %s --profile-file spells.yaml --set resources.spot=safe --pareto spot.json" % bert)
+    yield "pareto", "with spot", p.file("spot.json")
     p.run("rbplan %s --html page.html" % bert)
     yield "plan-page", "page.html", page_document(p, "page.html")
     best = "rbplan %s --best-for 4 --deadline 3h" % bert

@@ -50,6 +50,25 @@ static void a_frontier_marks_the_plan_and_what_time_is_worth(void **state)
     rb_buf_finish(&out);
 }
 
+// What a run with spot machines costs is a line of its own, and there is the plan.
+static void a_frontier_has_a_line_for_spot(void **state)
+{
+    (void)state;
+    static const char with_spot[] =
+        ",\"with_spot\":[{\"deadline_us\":7200000000,\"estimate\":{\"cost_uusd\":{\"p50\":1500000,\"p95\":4300000},"
+        "\"time_us\":{\"p50\":6900000000,\"p95\":7150000000}}}],\"marginal\":{\"deadline_us\":7200000000,\"more\":{"
+        "\"deadline_us\":7800000000,\"cost_uusd\":-128547,\"uusd_per_minute\":-12855},\"less\":null}}}";
+    struct rb_buf document = RB_BUF_INIT, out = RB_BUF_INIT;
+    struct rb_err err = {0};
+    rb_buf_append(&document, frontier, sizeof frontier - 3); // but its two last braces
+    rb_buf_puts(&document, with_spot);
+    assert_true(rb_picture_write("frontier", rb_buf_str(&document), &out, &err));
+    assert_non_null(strstr(rb_buf_str(&out), ">with spot<"));
+    assert_non_null(strstr(rb_buf_str(&out), "deadline 2 h 0 m, on demand: more time saves $0.0129 a minute"));
+    rb_buf_finish(&document);
+    rb_buf_finish(&out);
+}
+
 #define EXPECTED(mean)                                                                                                 \
     "\"expected\":{\"better_than\":{\"mean\":" mean ",\"low\":0.8,\"high\":0.99},\"metric\":{\"mean\":null}}"
 
@@ -166,6 +185,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_frontier_is_drawn_with_its_planners),
+        cmocka_unit_test(a_frontier_has_a_line_for_spot),
         cmocka_unit_test(a_frontier_marks_the_plan_and_what_time_is_worth),
         cmocka_unit_test(what_budgets_find_is_drawn_with_its_band),
         cmocka_unit_test(what_earlier_runs_let_expect_is_open_above),

@@ -191,7 +191,7 @@ rb_charts.marks = {
     line: "M0,3.5h18v3h-18z", dashed: "M0,3.5h5v3h-5zM6.5,3.5h5v3h-5zM13,3.5h5v3h-5z", diamond: "M9,0l5,5l-5,5l-5,-5z",
     tick: "M7.5,0h3v10h-3z", bar: "M0,0.5h18v9h-18z", outline: "M0,0.5h18v9h-18z",
     circle: "M0,4h18v2h-18zM5,5a4,4 0 1 1 8,0a4,4 0 1 1 -8,0z", triangle: "M0,4.5h18v2h-18zM9,0l5,9h-10z",
-    rect: "M0,4h18v2h-18zM5,1h8v8h-8z",
+    down: "M0,3.5h18v2h-18zM9,10l5,-9h-10z", rect: "M0,4h18v2h-18zM5,1h8v8h-8z",
     dot: "M5,5a4,4 0 1 1 8,0a4,4 0 1 1 -8,0z", cross: "M5,2l1.5,-1.5l2.5,3l2.5,-3l1.5,1.5l-3,3l3,3l-1.5,1.5l-2.5,-3l-2.5,3l-1.5,-1.5l3,-3z",
     ring: "M0,4h5v2h-5zM13,4h5v2h-5zM4.5,5a4.5,4.5 0 1 1 9,0a4.5,4.5 0 1 1 -9,0zM6.5,5a2.5,2.5 0 1 0 5,0a2.5,2.5 0 1 0 -5,0z"
 };

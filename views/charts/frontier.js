@@ -2,9 +2,16 @@
 // plan. From a page's document {plan, frontier}, or from a frontier alone.
 "use strict";
 (function () {
-    var PLANNERS = ["optimal", "greedy", "static", "naive"]; // each has its own colour and symbol
-    var SYMBOLS = ["circle", "triangle", "rect", "ring"];
+    var WITH_SPOT = "with spot", PLANNERS = ["optimal", "greedy", "static", "naive", WITH_SPOT]; // each has its own colour and symbol
+    var SYMBOLS = ["circle", "triangle", "rect", "ring", "down"];
     var ROOM_FOR_WORDS = 700; // pixels
+
+    // Those of every planner, and those of runs that also use spot machines.
+    function points_of(frontier) {
+        return frontier.points.concat((frontier.with_spot || []).map(function (p) {
+            return {planner: WITH_SPOT, deadline_us: p.deadline_us, estimate: p.estimate};
+        }));
+    }
 
     function by_planner(points) {
         var found = [];
@@ -27,7 +34,8 @@
         var best = of.planner === "optimal", median = q === "p50", mark = median ? SYMBOLS[place] : "dashed", colour = look.colours[place];
         return {
             name: of.planner + (median ? "" : ", 95 %"), type: "line", step: "end", mark: mark,
-            symbol: mark === "triangle" || mark === "rect" ? mark : "circle", symbolSize: median ? 7 : 3, showAllSymbol: true, z: best ? 4 : 3,
+            symbol: mark === "down" ? "triangle" : mark === "triangle" || mark === "rect" ? mark : "circle", symbolRotate: mark === "down" ? 180 : 0,
+            symbolSize: median ? 7 : 3, showAllSymbol: true, z: best ? 4 : 3,
             lineStyle: {type: median ? "solid" : "dashed", width: best && median ? 2.5 : 1.25, color: colour},
             itemStyle: mark === "ring" ? {color: look.paper, borderColor: colour, borderWidth: 1.5} : {color: colour},
             data: of.points.map(function (p) {
@@ -37,8 +45,10 @@
     }
 
     // The plan, or for a frontier alone the cheapest at the requested deadline; null: there is none.
-    function at_deadline(doc, asked) {
-        return doc.plan || doc.frontier.points.filter(function (p) { return p.planner === "optimal" && p.deadline_us === asked; })[0];
+    function at_deadline(doc, points, asked) {
+        var there = points.filter(function (p) { return p.deadline_us === asked; });
+        function of(planner) { return there.filter(function (p) { return p.planner === planner; })[0]; }
+        return doc.plan || of(WITH_SPOT) || of("optimal");
     }
 
     // Without a deadline it is placed at the time that 95 % of its runs keep.
@@ -77,6 +87,8 @@
         var said = "deadline " + rb_charts.duration(asked), marginal = doc.frontier.marginal, saved = marginal && -marginal.more.uusd_per_minute;
         if (!marginal || look.width < ROOM_FOR_WORDS)
             return said;
+        if (doc.frontier.with_spot)
+            said += ", on demand";
         return said + (saved > 0 ? ": more time saves " + rb_charts.money(saved) + " a minute" : ": a little more time saves nothing");
     }
 
@@ -95,15 +107,15 @@
     }
 
     rb_charts.all.frontier = function (doc, look) {
-        var planners = by_planner(doc.frontier.points), hidden = {}, least = Infinity, most = 0, until = 0, asked = asked_us(doc);
+        var points = points_of(doc.frontier), planners = by_planner(points), hidden = {}, least = Infinity, most = 0, until = 0, asked = asked_us(doc);
         var series = lines(planners, look, hidden);
-        doc.frontier.points.forEach(function (p) {
+        points.forEach(function (p) {
             least = Math.min(least, p.estimate.cost_uusd.p50);
             most = Math.max(most, p.estimate.cost_uusd.p95);
             until = Math.max(until, p.deadline_us * 1.02, asked || 0);
         });
-        if (at_deadline(doc, asked))
-            series.push(chosen(at_deadline(doc, asked), look));
+        if (at_deadline(doc, points, asked))
+            series.push(chosen(at_deadline(doc, points, asked), look));
         if (asked !== null)
             series.push(rb_charts.limit("deadline", deadline_words(doc, asked, look), rb_charts.ms(asked), 0, rb_charts.ms(until), look));
         var option = rb_charts.frame(look, series, {

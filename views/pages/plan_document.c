@@ -43,10 +43,10 @@ static void write_note(const char *part, const char *text, struct rb_json *j)
     rb_json_end_object(j);
 }
 
-static void write_marginal(const struct rb_marginal *marginal, struct rb_json *j)
+static void write_marginal(const struct rb_pareto *frontier, struct rb_json *j)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf said = RB_BUF_INIT;
-    rb_marginal_write(marginal, &said);
+    rb_pareto_marginal_write(frontier, &said);
     write_note("marginal", rb_buf_str(&said), j);
 }
 
@@ -72,7 +72,7 @@ static void write_extras(const struct rb_plan_document *x, struct rb_json *j)
     rb_json_key(j, "notes");
     rb_json_begin_array(j);
     if (b->frontier && b->frontier->marginal.exists)
-        write_marginal(&b->frontier->marginal, j);
+        write_marginal(b->frontier, j);
     write_note("frontier", b->frontier_note, j);
     write_note("what_if", b->what_if_note, j);
     rb_json_end_array(j);

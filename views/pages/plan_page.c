@@ -102,14 +102,14 @@ static void limit_fact(const struct rb_plan *plan, struct rb_page *page)
                  kept, rb_buf_str(&asked));
 }
 
-// The value of a little more time, and of a little less, if the frontier was computed.
+// The value of a little more time, and of a little less, if the frontier was computed and the plan is on it.
 static void marginal_fact(const struct rb_plan *plan, const struct rb_node *document, struct rb_page *page)
 {
     char text[32];
     RB_AUTO(rb_buf_finish) struct rb_buf name = RB_BUF_INIT, saved = RB_BUF_INIT, less = RB_BUF_INIT;
     const struct rb_node *frontier = member(document, "frontier");
     const struct rb_node *marginal = is_null(frontier) ? NULL : member(frontier, "marginal");
-    if (!marginal || is_null(marginal))
+    if (!marginal || is_null(marginal) || plan->spot) // the marginal is that of plans on demand
         return;
     const struct rb_node *sooner = member(marginal, "less");
     const int64_t saved_uusd = -amount(member(marginal, "more"), "cost_uusd");

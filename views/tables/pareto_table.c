@@ -16,16 +16,21 @@ static void add_row(const struct rb_pareto *pareto, int64_t deadline_us, bool as
         const struct rb_pareto_point *p = rb_pareto_at(pareto, deadline_us, planners[i]);
         rb_text_table_cell(t, "%s", p ? rb_format_money(p->estimate.cost_uusd.mean, text) : "-");
     }
+    if (pareto->knows_spot) {
+        const struct rb_estimate *with = rb_pareto_with_spot(pareto, deadline_us);
+        rb_text_table_cell(t, "%s", with ? rb_format_money(with->cost_uusd.mean, text) : "-");
+    }
 }
 
 static void write_table(const struct rb_pareto *pareto, int64_t asked_us, const struct rb_text_style *style,
                         struct rb_buf *out)
 {
     static const struct rb_text_column columns[] = {
-        {"deadline", true, 0}, {"optimal", true, 0}, {"greedy", true, 0}, {"static", true, 0}, {"naive", true, 0}};
+        {"deadline", true, 0}, {"optimal", true, 0}, {"greedy", true, 0}, {"static", true, 0}, {"naive", true, 0},
+        {"with spot", true, 0}};
     struct rb_text_table t;
     int64_t before_us = -1;
-    rb_text_table_init(&t, columns, sizeof columns / sizeof columns[0]);
+    rb_text_table_init(&t, columns, 1 + N_PLANNERS + pareto->knows_spot);
     for (int i = 0; i < pareto->n_points; i++) {
         int64_t deadline_us = pareto->points[i].deadline_us;
         if (deadline_us != before_us)
@@ -96,6 +101,28 @@ void rb_marginal_write(const struct rb_marginal *m, struct rb_buf *out)
     write_less(m, out);
 }
 
+void rb_pareto_marginal_write(const struct rb_pareto *pareto, struct rb_buf *out)
+{
+    rb_buf_puts(out, pareto->knows_spot ? "on demand, " : "");
+    rb_marginal_write(&pareto->marginal, out);
+}
+
+// What the column "with spot" rests on, or why there is none.
+static void write_spot(const struct rb_plan_request *req, const struct rb_pareto *pareto, struct rb_buf *out)
+{
+    if (req->job->resources.spot != RB_SPOT_SAFE)
+        return;
+    if (pareto->spot_cut)
+        rb_buf_puts(out, "spot: the time limit ended before all deadlines were asked for\n");
+    if (pareto->knows_spot)
+        rb_buf_puts(out, "with spot: the run uses spot machines while it could lose them and still be in time on demand; its mean "
+                         "cost at the same confidence, by replays of the profile's markets\n");
+    else if (!pareto->spot_cut)
+        rb_buf_printf(out, "spot: what it saves is unknown: %s\n",
+                      rb_job_is_asynchronous(req->job) ? "nothing predicts it for an asynchronous job"
+                                                       : "the profile needs the spells of every spot market, and the price list its price");
+}
+
 void rb_pareto_table_write(const struct rb_plan_request *req, const struct rb_pareto *pareto,
                            const struct rb_text_style *style, struct rb_buf *out)
 {
@@ -105,7 +132,7 @@ void rb_pareto_table_write(const struct rb_plan_request *req, const struct rb_pa
     write_table(pareto, req->deadline_us, style, out);
     rb_buf_putc(out, '\n');
     if (pareto->marginal.exists) {
-        rb_marginal_write(&pareto->marginal, out);
+        rb_pareto_marginal_write(pareto, out);
         rb_buf_putc(out, '\n');
         write_next_saving(pareto, out);
     } else if (req->deadline_us >= 0) {
@@ -123,4 +150,5 @@ void rb_pareto_table_write(const struct rb_plan_request *req, const struct rb_pa
         rb_buf_printf(out,
                       "at %d of them its plan is too near to the confidence to be decided by the runs of a frontier\n",
                       pareto->n_undecided);
+    write_spot(req, pareto, out);
 }
