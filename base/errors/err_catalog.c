@@ -23,7 +23,7 @@ static const struct rb_err_area areas[] = {
     {4100, "Nodes", "Starting, reaching and preparing the machines of a run."},
     {4200, "Trials and checkpoints", "Training processes, their files, and where these are kept."},
     {4300, "Trackers and sinks", "Results sent to MLflow, TensorBoard, Optuna, CSV files and Prometheus."},
-    {4400, "Around a run", "Notices, reservations, container images, moves to other hosts, and the job's data."},
+    {4400, "Around a run", "Notices, reservations, container images, controllers on other hosts and machines, and the job's data."},
     {5000, "Simulation", "rbsim, learning curves, and traces of many jobs."},
     {6000, "The mock cloud", "rbmock: its price list, chaos, nodes and files."},
     {7000, "Reports and pictures", "HTML, SVG and text made from plans, estimates and reports."},

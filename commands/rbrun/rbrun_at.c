@@ -68,19 +68,49 @@ static void write_text(const struct rb_elsewhere *e, const struct rb_sent *sent,
                   run, place, run, place, run, place, run, place);
 }
 
-bool rb_run_at(struct rb_run_files *f, const struct rb_host *host, const struct rb_args *args, struct rb_err *err)
+// A machine belongs to a run, so that is asked for first; a host must fit before it is.
+static bool reach(const struct rb_run_files *f, const struct rb_controller_place *place, const struct rb_machine *machine,
+                  int64_t deadline_us, struct rb_elsewhere *record, struct rb_host *out, struct rb_err *err)
+{
+    if (!machine)
+        return rb_host_parse(place->name, out, err);
+    return rb_elsewhere_ask(f->root, place->name, f->plan.job->name, f->plan_sha256, record, err) &&
+           rb_machine_make(&f->plan, record, machine, deadline_us, out, err);
+}
+
+// The host has refused the run, and nothing remembers the machine but this.
+static void end_unused(const struct rb_elsewhere *record, const struct rb_host *host, const struct rb_machine *machine)
+{
+    struct rb_machine made = *machine;
+    struct rb_err why;
+    int64_t ended_unix_us;
+    snprintf(made.instance_id, sizeof made.instance_id, "%s", host->alias);
+    if (!rb_machine_end(&made, record->run_id, &ended_unix_us, &why))
+        rb_warn("%s in %s was made for this run and may be there yet; it ends itself within an hour: %s", host->alias,
+                made.infra, why.message);
+}
+
+bool rb_run_at(struct rb_run_files *f, const struct rb_controller_place *place, const struct rb_machine *machine, int64_t deadline_us,
+               const struct rb_args *args, struct rb_err *err)
 {
     static const char *const passed_on[] = {"deadline", "budget", "max-cost", "cold", NULL};
     RB_AUTO(words_finish) struct words options = {.n = 0};
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
-    struct rb_elsewhere record;
+    struct rb_elsewhere record = {.lock = -1};
+    struct rb_host host = {.name = ""};
     struct rb_sent sent;
     for (int i = 0; i < args->n_given; i++)
         if (rb_is_one_of(args->given[i].option->name, passed_on))
             add_given(&options, args, i);
-    const struct rb_send send = {.host = host, .files = f, .options = options.items, .n_options = options.n};
-    if (!rb_run_dir_root(rb_run_state_dir(args), f->root, sizeof f->root, err) ||
-        !rb_send_run(&send, &record, &sent, err))
+    const struct rb_send send = {.host = &host, .files = f, .options = options.items, .n_options = options.n};
+    if (!rb_run_dir_root(rb_run_state_dir(args), f->root, sizeof f->root, err))
+        return false;
+    const bool ok = reach(f, place, machine, deadline_us, &record, &host, err) &&
+                    rb_send_run(&send, &record, &sent, err);
+    if (!ok && machine && record.forgotten && host.alias[0])
+        end_unused(&record, &host, machine);
+    rb_elsewhere_finish(&record);
+    if (!ok)
         return false;
     (rb_args_flag(args, "json") ? write_json : write_text)(&record, &sent, &out);
     return rb_print(&out, err);
@@ -130,17 +160,18 @@ bool rb_run_locate(const char *root, const char *text, struct rb_run_location *o
     struct rb_elsewhere e;
     bool found;
     *out = (struct rb_run_location){.is_away = false};
-    if (!rb_host_of_run(text, &out->is_away, out->run_id, &out->host, err))
+    struct rb_controller_place place;
+    if (!rb_place_of_run(text, &out->is_away, out->run_id, &place, err))
         return false;
     if (out->is_away)
-        return true;
+        return rb_place_reach(place.name, root, out->run_id, &out->host, err);
     snprintf(out->run_id, sizeof out->run_id, "%s", text);
     if (!find_own(root, text, out, &found, err))
         return false;
     if (found || !rb_elsewhere_find(root, text, &e))
         return true;
     out->is_away = true;
-    return rb_host_parse(e.place, &out->host, err);
+    return rb_place_reach(e.place, root, text, &out->host, err);
 }
 
 // Operands first, the run without its place, then the options as they were given; --state-dir is of this machine.

@@ -187,12 +187,19 @@ static bool go(const struct rb_args *args, const char *root, const struct rb_run
            conclude(args, now->run_id, host.name, NULL, &a, err);
 }
 
+// The run is here: a machine that was made for its controller has done its work.
+static bool arrived(const struct rb_args *args, const char *root, const char *run, const char *from,
+                    const struct rb_move_answer *a, struct rb_err *err)
+{
+    return conclude(args, run, NULL, from, a, err) && rb_place_leave(root, run, err);
+}
+
 static bool come_back(const struct rb_args *args, const char *root, const struct rb_run_location *now,
                       struct rb_err *err)
 {
     struct rb_move_answer a;
     if (!now->is_away && !now->is_leaving)
-        return rb_hand_nowhere(root, now->run_id, &a, err) && conclude(args, now->run_id, NULL, NULL, &a, err);
+        return rb_hand_nowhere(root, now->run_id, &a, err) && arrived(args, root, now->run_id, NULL, &a, err);
     if (now->is_leaving && !rb_hand_back(root, now->run_id, &now->host, &a, err))
         return false;
     if (now->is_leaving && !a.accepted) {
@@ -201,7 +208,7 @@ static bool come_back(const struct rb_args *args, const char *root, const struct
         return conclude(args, now->run_id, NULL, NULL, &a, err);
     }
     return rb_hand_fetch(root, now->run_id, &now->host, &a, err) &&
-           conclude(args, now->run_id, NULL, now->host.name, &a, err);
+           arrived(args, root, now->run_id, now->host.name, &a, err);
 }
 
 static bool move(const struct rb_args *args, struct rb_err *err)

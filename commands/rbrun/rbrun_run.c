@@ -13,6 +13,7 @@
 #include "executor/run/checks.h"
 #include "executor/run/infras.h"
 #include "executor/run/limits.h"
+#include "executor/run/own_machine.h"
 #include "executor/run/preflight.h"
 #include "executor/run/worst_case.h"
 #include "executor/search/earlier.h"
@@ -42,7 +43,7 @@ static const struct rb_option run_options[] = {
      "stop before it costs more than this, whether or not the plan is likely to fit", 0, 0},
     {"cold", 0, RB_OPT_FLAG, false, NULL, "start the search without the results of earlier runs with the same parameters", 0, 0},
     RB_RUN_DETACH_OPTION,
-    {"at", 0, RB_OPT_STRING, false, "ssh:HOST", "carry it out on that host, which goes on without this machine", 0, 0},
+    {"at", 0, RB_OPT_STRING, false, "PLACE", "carry it out on a host, ssh:HOST, or a machine made for it, aws/REGION; goes on without this one", 0, 0},
     {"sent", 0, RB_OPT_STRING, false, "RUN", "as --at asks on the host: the run gets this id, secrets come by stdin", 0, 0},
     RB_RUN_SERVE_OPTION,
     RB_RUN_COMMON_OPTIONS,
@@ -78,9 +79,30 @@ static bool tell_bound(const struct rb_plan *plan, int64_t budget_uusd, struct r
 
 // --- before anything is launched
 
-static bool confirm(const struct rb_plan *plan, bool yes, struct rb_err *err)
+// What a controller's machine may cost is not there for nodes. machine NULL: there is none.
+static bool set_aside(const struct rb_plan *plan, const struct rb_machine *machine, int64_t deadline_us,
+                      int64_t *budget_uusd, struct rb_err *err)
 {
-    char infras[32][64], what[256], mean[32], p95[32];
+    char most[32], budget[32];
+    if (!machine)
+        return true;
+    if (deadline_us < 0 && plan->unpredicted)
+        return rb_err_set(err, RB_E_PLACE,
+                          "nothing says how long the run takes, so neither what its controller's machine costs: give "
+                          "--deadline");
+    const int64_t most_uusd = rb_machine_most_uusd(machine, plan, deadline_us);
+    if (*budget_uusd >= 0 && *budget_uusd <= most_uusd)
+        return rb_err_set(err, RB_E_PLAN_LATE, "the budget of %s leaves nothing for nodes: the controller's machine may cost %s",
+                          rb_format_money(*budget_uusd, budget), rb_format_money(most_uusd, most));
+    *budget_uusd -= *budget_uusd >= 0 ? most_uusd : 0;
+    return true;
+}
+
+// machine NULL: its controller has none of its own, or it is paid for already.
+static bool confirm(const struct rb_plan *plan, const struct rb_machine *machine, int64_t deadline_us, bool yes,
+                    struct rb_err *err)
+{
+    char infras[32][64], what[512], mean[32], p95[32], most[32];
     const int n = rb_run_infras(plan, infras, 32);
     bool harmless = true;
     for (int i = 0; i < n; i++)
@@ -88,6 +110,9 @@ static bool confirm(const struct rb_plan *plan, bool yes, struct rb_err *err)
     snprintf(what, sizeof what, "rents up to %d nodes at once in %s%s, for about %s (95 %% of runs cost up to %s)",
              most_nodes(plan), infras[0], n > 1 ? " and elsewhere" : "",
              rb_format_money(plan->estimate.cost_uusd.mean, mean), rb_format_money(plan->estimate.cost_uusd.p95, p95));
+    if (machine)
+        snprintf(what + strlen(what), sizeof what - strlen(what), ", and for its controller a %s for up to %s",
+                 machine->instance_type, rb_format_money(rb_machine_most_uusd(machine, plan, deadline_us), most));
     return harmless || rb_run_confirm(yes, what, err);
 }
 
@@ -147,10 +172,22 @@ static int64_t lesser_of_given(int64_t a_uusd, int64_t b_uusd)
     return a_uusd < 0 || (b_uusd >= 0 && b_uusd < a_uusd) ? b_uusd : a_uusd;
 }
 
+// The machine that a plan was sent to. *out_is false: none was made for it.
+static bool read_machine(const struct rb_args *args, struct rb_machine *out, bool *out_is, struct rb_err *err)
+{
+    const char *plan = args->args[0], *slash = strrchr(plan, '/');
+    RB_AUTO(rb_buf_finish) struct rb_buf dir = RB_BUF_INIT;
+    *out_is = false;
+    rb_buf_printf(&dir, "%.*s", slash ? (int)(slash - plan) : 1, slash ? plan : ".");
+    return !rb_args_string(args, "sent", NULL) || rb_machine_read(rb_buf_str(&dir), out, out_is, err);
+}
+
 static bool run_new(struct rb_run_files *f, struct rb_permit *permit, const struct rb_args *args,
                     struct rb_err *err)
 {
     int64_t deadline_us, budget_uusd;
+    struct rb_machine machine;
+    bool on_machine;
     struct rb_journal *journal;
     const char *approval = rb_args_string(args, "approval", NULL), *plan = args->args[0];
     RB_AUTO(rb_buf_finish) struct rb_buf pinned = RB_BUF_INIT;
@@ -158,14 +195,20 @@ static bool run_new(struct rb_run_files *f, struct rb_permit *permit, const stru
                        rb_args_money_uusd(args, "budget", f->plan.budget_uusd),
                        lesser_of_given(rb_args_money_uusd(args, "max-cost", -1), rb_permit_most_uusd(permit)),
                        &deadline_us, &budget_uusd, err) ||
+        !read_machine(args, &machine, &on_machine, err) ||
+        !set_aside(&f->plan, on_machine ? &machine : NULL, deadline_us, &budget_uusd, err) ||
         !tell_bound(&f->plan, budget_uusd, err) ||
-        !confirm(&f->plan, permit->given || rb_args_flag(args, "yes"), err) ||
+        !confirm(&f->plan, NULL, -1, permit->given || rb_args_flag(args, "yes"), err) ||
         !rb_run_preflight_files(f, &pinned, err) || !make_run_dir(f, plan, &pinned, args, err) ||
         !rb_permit_keep(f, plan, approval, permit, err))
         return false;
     keep_earlier(f, args);
     if (!rb_run_files_begin(f, deadline_us, budget_uusd, &journal, err))
         return false;
+    if (on_machine && !rb_own_machine_record(&machine, journal, err)) {
+        rb_journal_close(journal);
+        return false;
+    }
     if (rb_args_flag(args, "detach")) {
         rb_journal_close(journal);
         return rb_run_detach(f, args, false, err);
@@ -193,18 +236,23 @@ static bool check_alone(const struct rb_args *args, struct rb_err *err)
 static bool run_at(struct rb_run_files *f, const struct rb_args *args, struct rb_err *err)
 {
     struct rb_permit permit;
-    struct rb_host host;
+    struct rb_controller_place place;
+    struct rb_machine made;
     char job_path[4096];
     int64_t deadline_us, budget_uusd;
-    return check_alone(args, err) && rb_host_parse(rb_args_string(args, "at", ""), &host, err) &&
-           rb_permit_check(f, args->args[0], NULL, &permit, err) &&
+    if (!check_alone(args, err) || !rb_place_parse(rb_args_string(args, "at", ""), &place, err) ||
+        (place.machine_type && !rb_machine_choose(&f->plan, place.name, place.machine_type, &made, err)))
+        return false;
+    const struct rb_machine *machine = place.machine_type ? &made : NULL;
+    return rb_permit_check(f, args->args[0], NULL, &permit, err) &&
            rb_run_places(&f->plan, args->args[0], job_path, f->workdir, err) &&
            rb_run_check_secrets(f->plan.job, err) &&
            rb_run_limits(&f->plan, rb_args_string(args, "deadline", NULL),
                          rb_args_money_uusd(args, "budget", f->plan.budget_uusd), rb_args_money_uusd(args, "max-cost", -1),
                          &deadline_us, &budget_uusd, err) &&
-           tell_bound(&f->plan, budget_uusd, err) && confirm(&f->plan, rb_args_flag(args, "yes"), err) &&
-           rb_run_at(f, &host, args, err);
+           tell_bound(&f->plan, budget_uusd, err) && set_aside(&f->plan, machine, deadline_us, &budget_uusd, err) &&
+           confirm(&f->plan, machine, deadline_us, rb_args_flag(args, "yes"), err) &&
+           rb_run_at(f, &place, machine, deadline_us, args, err);
 }
 
 static bool run_plan(const struct rb_args *args, struct rb_err *err)
@@ -238,6 +286,7 @@ const struct rb_command rb_run_main = {
                 "  rbrun plan.json --yes --json > events.jsonl\n"
                 "  rbrun plan.json --yes --detach\n"
                 "  rbrun plan.json --at ssh:me@build-box\n"
+                "  rbrun plan.json --at aws/us-east-1\n"
                 "  rbrun --pool examples/pool/pool.yaml\n"
                 "  rbrun resume digits-2026 --deadline +1h\n"
                 "  rbrun status\n"

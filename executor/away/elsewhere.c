@@ -139,6 +139,7 @@ void rb_elsewhere_forget(struct rb_elsewhere *e)
 {
     const char *const argv[] = {"rm", "-rf", "--", e->dir, NULL};
     struct rb_err why;
+    e->forgotten = true;
     if (!rb_child_run(argv, &(struct rb_child_options){0}, &why))
         rb_warn("%s: %s; remove it", e->dir, why.message);
 }

@@ -14,7 +14,7 @@ struct rb_elsewhere {
     char run_id[128], dir[4352];
     char place[320]; // "ssh:box"
     char plan_sha256[65];
-    bool begun;
+    bool begun, forgotten;
     int lock; // of rb_elsewhere_ask; -1: none
 };
 

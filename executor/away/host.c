@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SSH_FAILED = 255, MAX_WORDS = 24 };
+enum { SSH_FAILED = 255, MAX_WORDS = 40 };
 
 // --- names
 
@@ -26,30 +26,17 @@ static bool is_address(const char *text, size_t n)
     return n > 0 && text[0] != '-' && text[0] != '@' && text[n - 1] != '@' && !strstr(text, "@-");
 }
 
-static bool is_not_yet(const char *text)
-{
-    static const char *const kinds[] = {"aws/", "gcp/", "k8s/", "slurm"};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strncmp(text, kinds[i], strlen(kinds[i])) == 0)
-            return true;
-    return false;
-}
-
 bool rb_host_parse(const char *text, struct rb_host *out, struct rb_err *err)
 {
     struct rb_host host = {.port = ""};
     int64_t port;
-    if (is_not_yet(text))
-        return rb_err_set(err, RB_E_PLACE,
-                          "%.80s: a controller cannot be started there yet; start a small machine there, one that ssh "
-                          "reaches, and name it: ssh:HOST",
-                          text);
     const char *address = strncmp(text, "ssh:", 4) == 0 ? text + 4 : "";
     const size_t n = strcspn(address, ":");
     const bool has_port = address[n] == ':';
     if (!is_address(address, n) || n >= sizeof host.address ||
         (has_port && (!rb_parse_int(address + n + 1, &port) || port < 1 || port > 65535)))
-        return rb_err_set(err, RB_E_PLACE, "expected a place such as ssh:HOST or ssh:USER@HOST:PORT, got \"%.80s\"",
+        return rb_err_set(err, RB_E_PLACE, "expected a place such as ssh:HOST or ssh:USER@HOST:PORT, got \"%.80s\"; on AWS a "
+                          "machine is made for a run that begins: `rbrun plan.json --at aws/REGION`",
                           text);
     snprintf(host.name, sizeof host.name, "%s", text);
     snprintf(host.address, sizeof host.address, "%.*s", (int)n, address);
@@ -57,18 +44,6 @@ bool rb_host_parse(const char *text, struct rb_host *out, struct rb_err *err)
         snprintf(host.port, sizeof host.port, "%d", (int)port);
     *out = host;
     return true;
-}
-
-bool rb_host_of_run(const char *text, bool *out_is, char out_run[static 128], struct rb_host *out, struct rb_err *err)
-{
-    const char *at = strchr(text, '@');
-    *out_is = at != NULL;
-    if (!at)
-        return true;
-    if (at - text >= 128)
-        return rb_err_set(err, RB_E_PLACE, "expected RUN@ssh:HOST, got \"%.80s\"", text);
-    snprintf(out_run, 128, "%.*s", (int)(at - text), text);
-    return rb_host_parse(at + 1, out, err);
 }
 
 // --- asking
@@ -107,6 +82,27 @@ static void write_command(const struct rb_host_call *call, struct rb_buf *out)
     }
 }
 
+// Nothing of the user's own configuration, and no other host key than the one that was made for it.
+static int add_keys(const struct rb_host *host, struct rb_arena *arena, const char **argv)
+{
+    static const char *const fixed[] = {"-F", "none", "-o", "StrictHostKeyChecking=yes", "-o",
+                                        "GlobalKnownHostsFile=/dev/null", "-o", "HostKeyAlgorithms=ssh-ed25519", "-o",
+                                        "IdentitiesOnly=yes", "-o", "IdentityAgent=none", "-o", "LogLevel=ERROR"};
+    const int n_fixed = sizeof fixed / sizeof *fixed;
+    int n = 0;
+    if (!host->keys[0])
+        return 0;
+    for (int i = 0; i < n_fixed; i++)
+        argv[n++] = fixed[i];
+    argv[n++] = "-o";
+    argv[n++] = rb_arena_printf(arena, "UserKnownHostsFile=\"%s/known_hosts\"", host->keys);
+    argv[n++] = "-o";
+    argv[n++] = rb_arena_printf(arena, "HostKeyAlias=%s", host->alias);
+    argv[n++] = "-i";
+    argv[n++] = rb_arena_printf(arena, "%s/keys/id_ed25519", host->keys);
+    return n;
+}
+
 static int start(const struct rb_host *host, const struct rb_host_call *call, const int fds[3], pid_t *out_pid)
 {
     RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
@@ -121,6 +117,7 @@ static int start(const struct rb_host *host, const struct rb_host_call *call, co
                                    "-o",
                                    "ServerAliveCountMax=4"};
     int n = 9;
+    n += add_keys(host, &arena, argv + n);
     if (call->compress)
         argv[n++] = "-C";
     argv[n++] = call->on_terminal ? "-t" : "-T";
@@ -157,6 +154,11 @@ static bool reap(const struct rb_host *host, pid_t pid, int *out_code, struct rb
     while (waitpid(pid, &status, 0) < 0)
         if (errno != EINTR)
             return rb_err_set(err, RB_E_HOST_FAILED, "cannot wait for ssh: %s", strerror(errno));
+    if ((WIFSIGNALED(status) || WEXITSTATUS(status) == SSH_FAILED) && host->keys[0])
+        return rb_err_set(err, RB_E_HOST_UNREACHABLE,
+                          "the controller's machine %s in %s cannot be reached by ssh at %s, or the connection broke; it "
+                          "has ended, or its security groups do not admit this machine on port %s",
+                          host->alias, host->name, host->address, host->port);
     if (WIFSIGNALED(status) || WEXITSTATUS(status) == SSH_FAILED)
         return rb_err_set(
             err, RB_E_HOST_UNREACHABLE,
@@ -174,16 +176,19 @@ bool rb_host_call(const struct rb_host *host, const struct rb_host_call *call, i
     if ((!call->on_terminal && call->input_fd < 0 && pipe2(input, O_CLOEXEC) != 0) ||
         (call->out && pipe2(output, O_CLOEXEC) != 0))
         return rb_err_set(err, RB_E_HOST_FAILED, "no pipe for ssh: %s", strerror(errno));
+    const int nowhere = call->quiet ? open("/dev/null", O_WRONLY | O_CLOEXEC) : -1;
     const int fds[3] = {call->on_terminal     ? STDIN_FILENO
                         : call->input_fd >= 0 ? call->input_fd
                                               : input[0],
                         call->out         ? output[1]
                         : call->output_fd ? call->output_fd
                                           : STDOUT_FILENO,
-                        STDERR_FILENO};
+                        nowhere >= 0 ? nowhere : STDERR_FILENO};
     const int why = start(host, call, fds, &pid);
     if (input[0] >= 0)
         close(input[0]);
+    if (nowhere >= 0)
+        close(nowhere);
     if (call->out)
         close(output[1]);
     const bool whole = why != 0 || !call->out || read_all(output[0], call->out, call->max_output_bytes);

@@ -13,12 +13,12 @@ enum { RB_HOST_LACKS_PROGRAM = 199 }; // exit code of verbs that need it: send i
 struct rb_host {
     char name[320];             // "ssh:me@box:2222"
     char address[256], port[8]; // "me@box"; "": ssh's own
+    // A machine that was made for a run: the folder of its keys and known_hosts, and its name there. "": ssh's own.
+    char keys[4352], alias[128];
 };
 
 // "ssh:[USER@]HOST[:PORT]". Other places are refused, with what to do instead.
 bool rb_host_parse(const char *text, struct rb_host *out, struct rb_err *err);
-// "RUN@ssh:HOST": *out_is is true, and out_run the text before it. Anything without "@": false.
-bool rb_host_of_run(const char *text, bool *out_is, char out_run[static 128], struct rb_host *out, struct rb_err *err);
 
 struct rb_host_call {
     const char *const *words; // a verb of host.sh and its arguments, [n_words]
@@ -26,6 +26,7 @@ struct rb_host_call {
     int input_fd;     // what the verb reads; -1: an input that ends with this process
     bool on_terminal; // it gets our terminal
     bool compress;
+    bool quiet;       // what ssh and the verb say on stderr is dropped
     struct rb_buf *out; // NULL: output_fd, 0: our stdout
     int output_fd;
     size_t max_output_bytes;

@@ -6,6 +6,7 @@
 #include "base/errors/log.h"
 #include "base/file.h"
 #include "base/text/number.h"
+#include "executor/away/machine.h"
 #include "executor/away/program.h"
 #include "executor/launcher/bundle.h"
 #include "profiles/job/job_notify.h"
@@ -180,6 +181,14 @@ static bool send_file(const struct rb_host *host, const char *run_id, const char
     return rb_send_file(host, (const char *const[]){"file", run_id, name, digest}, 4, path, err);
 }
 
+// What its controller's machine is, where one was made for it.
+static bool send_machine(const struct rb_host *host, const struct rb_elsewhere *e, struct rb_err *err)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
+    rb_buf_printf(&path, "%s/" RB_MACHINE_FILE, e->dir);
+    return !host->keys[0] || send_file(host, e->run_id, RB_MACHINE_FILE, rb_buf_str(&path), err);
+}
+
 static bool send_job(const struct rb_send *s, const struct rb_elsewhere *e, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf plan = RB_BUF_INIT;
@@ -187,7 +196,7 @@ static bool send_job(const struct rb_send *s, const struct rb_elsewhere *e, stru
     rb_buf_printf(&plan, "%s/plan.json", e->dir);
     return write_plan(s->files, rb_buf_str(&plan), err) &&
            rb_bundle_make(e->dir, s->files->workdir, bundle, sizeof bundle, digest, err) &&
-           send_file(s->host, e->run_id, "bundle.tar", bundle, err) &&
+           send_machine(s->host, e, err) && send_file(s->host, e->run_id, "bundle.tar", bundle, err) &&
            send_file(s->host, e->run_id, "plan.json", rb_buf_str(&plan), err);
 }
 
@@ -307,11 +316,10 @@ bool rb_send_run(const struct rb_send *s, struct rb_elsewhere *record, struct rb
 {
     char digest[65];
     if (!rb_send_program(s->host, digest, err) ||
-        !rb_elsewhere_ask(s->files->root, s->host->name, s->files->plan.job->name, s->files->plan_sha256, record, err))
+        (!record->run_id[0] && !rb_elsewhere_ask(s->files->root, s->host->name, s->files->plan.job->name,
+                                                 s->files->plan_sha256, record, err)) ||
+        !send_job(s, record, err) || !start(s, digest, record, out, err))
         return false;
-    const bool ok = send_job(s, record, err) && start(s, digest, record, out, err);
-    if (ok)
-        rb_elsewhere_confirm(record);
-    rb_elsewhere_finish(record);
-    return ok;
+    rb_elsewhere_confirm(record);
+    return true;
 }

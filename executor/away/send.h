@@ -24,7 +24,8 @@ struct rb_sent {
     char unit[192], log[4400]; // on the host; unit "": none
 };
 
-// May take minutes: stderr says what is sent. Errors of the host keep their numbers.
+// record: the caller has asked for it; without an id it is asked for here, once the host is known to fit. Forgotten where the
+// host has refused the run; the caller finishes it. May take minutes: stderr says what is sent. Errors of the host keep their numbers.
 bool rb_send_run(const struct rb_send *send, struct rb_elsewhere *record, struct rb_sent *out, struct rb_err *err);
 
 // Carries out a command of this program on the host, and sends the program first where it is missing. words: of host.sh

@@ -10,7 +10,7 @@
 #include "engine/core/engine.h"
 #include "engine/core/suggest.h"
 #include "executor/controller/node_chooser.h"
-#include "executor/journal/journal.h"
+#include "executor/journal/machine_row.h"
 #include "executor/launcher/launcher.h"
 #include "providers/provider.h"
 
@@ -31,6 +31,10 @@ struct rb_controller_config {
     const char *resume_as;         // the argument of `rbrun resume` and `rbrun stop`; NULL: run_id
     const struct rb_run_place *places; // [n_places], one per infra used
     int n_places;
+    // The machine that was made for this controller; it carries the run's tags, and its lease is kept with the nodes'. It is not
+    // ended here; machine_ended is called when a listing shows that it has ended. NULL: none.
+    const struct rb_machine_row *machine;
+    void (*machine_ended)(void *ctx, int64_t ended_unix_us);
     // Creates the launcher once the events are known; the controller destroys it.
     struct rb_launcher *(*launcher)(void *ctx, const struct rb_launcher_events *events);
     void *launcher_ctx;

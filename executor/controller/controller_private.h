@@ -137,6 +137,9 @@ bool rb_controller_wrote(struct rb_controller *c, bool ok, const struct rb_err *
 void rb_controller_leave_run(struct rb_controller *c, const struct rb_err *err);
 const char *rb_controller_resume_name(const struct rb_controller *c); // what `rbrun resume` and `rbrun stop` take
 
+// listing.c
+bool rb_controller_is_its_machine(const struct rb_controller *c, const char *instance_id);
+
 // controller_timers.c
 void rb_controller_arm(struct rb_controller *c, uint64_t *timer, int64_t delay_us, rb_loop_fn *fn, void *arg);
 void rb_controller_disarm(struct rb_controller *c, uint64_t *timer);

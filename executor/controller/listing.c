@@ -287,6 +287,19 @@ static bool decides_launch(const struct rb_run_node *n, const struct rb_instance
     return !rb_run_gang_is_called(n->gang) || (instance->state == RB_INSTANCE_RUNNING && n->gang->n == 1);
 }
 
+bool rb_controller_is_its_machine(const struct rb_controller *c, const char *instance_id)
+{
+    return c->config.machine && strcmp(c->config.machine->instance_id, instance_id) == 0;
+}
+
+static void judge_machine(struct rb_controller *c, const struct rb_instance *instance)
+{
+    const struct rb_loop *loop = c->config.loop;
+    if (instance->state == RB_INSTANCE_TERMINATED && c->config.machine->ended_unix_us < 0)
+        c->config.machine_ended(c->config.ctx, instance->terminated_at_us >= 0 ? instance->terminated_at_us
+                                                                               : loop->unix_us(loop->ctx));
+}
+
 static void judge_instance(struct rb_controller *c, int infra, const struct rb_instance *instance, uint64_t number)
 {
     struct rb_run_node *n = node_of(c, instance);
@@ -423,8 +436,12 @@ static void listed(void *arg, const struct rb_err *err, const struct rb_instance
         say_reconnected(c, infra);
         c->said &= ~(unsigned)(RB_SAID_CUT_OFF | RB_SAID_END_WAITS);
     }
-    for (int i = 0; !err && i < n && !c->dead; i++)
-        judge_instance(c, infra, &instances[i], call->number);
+    for (int i = 0; !err && i < n && !c->dead; i++) {
+        if (rb_controller_is_its_machine(c, instances[i].id))
+            judge_machine(c, &instances[i]);
+        else
+            judge_instance(c, infra, &instances[i], call->number);
+    }
     if (err || !complete) {
         listing_failed(c, infra, err);
     } else {
@@ -433,7 +450,8 @@ static void listed(void *arg, const struct rb_err *err, const struct rb_instance
         judge_orphans(c, infra, instances, n);
         c->clouds[infra].left = 0;
         for (int i = 0; i < n; i++)
-            c->clouds[infra].left += instances[i].state != RB_INSTANCE_TERMINATED;
+            c->clouds[infra].left += instances[i].state != RB_INSTANCE_TERMINATED &&
+                                     !rb_controller_is_its_machine(c, instances[i].id);
         c->clouds[infra].listed = call->number > c->believe_after;
     }
     rb_run_call_end(call);

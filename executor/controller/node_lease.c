@@ -11,6 +11,9 @@ static void each_instance(void *ctx, void (*add)(void *to, const char *instance_
 {
     const struct rb_run_cloud *cloud = ctx;
     const struct rb_controller *c = cloud->c;
+    const struct rb_machine_row *machine = c->config.machine;
+    if (machine && machine->ended_unix_us < 0 && &c->clouds[rb_controller_infra_of(c, machine->infra)] == cloud)
+        add(to, machine->instance_id);
     for (int i = 0; i < rb_controller_n_launches(c) && c->phase != RB_PHASE_OVER; i++) {
         const struct rb_run_node *n = rb_controller_launch_at(c, i);
         const bool ending = n->row.state == RB_LAUNCH_TERMINATING && n->end != RB_END_ACCEPTED;

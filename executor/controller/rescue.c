@@ -152,6 +152,8 @@ static void listed(void *arg, const struct rb_err *err, const struct rb_instance
     rb_run_call_end(call);
     c->clouds[infra].listing = false;
     for (int i = 0; i < n && c->phase != RB_PHASE_OVER; i++) {
+        if (rb_controller_is_its_machine(c, instances[i].id))
+            continue;
         alive = alive || instances[i].state != RB_INSTANCE_TERMINATED;
         if (instances[i].state != RB_INSTANCE_TERMINATED && instances[i].state != RB_INSTANCE_STOPPING)
             add_orphan(c, infra, instances[i].id);

@@ -44,23 +44,12 @@ static bool read_row(struct rb_journal *j, sqlite3_stmt *st, struct rb_handover 
     return true;
 }
 
-static bool has_table(struct rb_journal *j, bool *out, struct rb_err *err)
-{
-    sqlite3_stmt *st = NULL;
-    if (sqlite3_prepare_v2(j->db, "SELECT 1 FROM sqlite_master WHERE name='handover'", -1, &st, NULL) != SQLITE_OK)
-        return rb_journal_sql_error(j, err);
-    const int rc = sqlite3_step(st);
-    *out = rc == SQLITE_ROW;
-    sqlite3_finalize(st);
-    return rc == SQLITE_ROW || rc == SQLITE_DONE || rb_journal_sql_error(j, err);
-}
-
 // id "": the latest.
 static bool find(struct rb_journal *j, const char *id, struct rb_handover *out, struct rb_err *err)
 {
     sqlite3_stmt *st = NULL;
     bool has = false;
-    if (!has_table(j, &has, err))
+    if (!rb_journal_has_table(j, "handover", &has, err))
         return false;
     if (!has) {
         *out = (struct rb_handover){.epoch = 0};

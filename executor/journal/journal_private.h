@@ -25,6 +25,9 @@ extern const char *const rb_journal_launch_states[], *const rb_journal_task_stat
 // a text, in order of the statement's parameters.
 bool rb_journal_write_row(struct rb_journal *j, struct rb_err *err, const char *sql, const char *types, ...);
 
+// Tables that only some runs have are made by the first that writes there.
+bool rb_journal_has_table(struct rb_journal *j, const char *name, bool *out, struct rb_err *err);
+
 // Error with sqlite's message; nothing is written after it. Returns false.
 bool rb_journal_sql_error(struct rb_journal *j, struct rb_err *err);
 // Error that says what is wrong with the journal, and where (detail; "": nothing to add). Returns false.

@@ -371,3 +371,15 @@ bool rb_journal_notes(struct rb_journal *j, struct rb_arena *arena, struct rb_no
     const bool ok = each_row(j, "SELECT time_us, kind, text FROM note ORDER BY seq", read_note, &c, err);
     return deliver(&c, sizeof(struct rb_note), ok, (void **)out, out_n);
 }
+
+bool rb_journal_has_table(struct rb_journal *j, const char *name, bool *out, struct rb_err *err)
+{
+    sqlite3_stmt *st = NULL;
+    if (sqlite3_prepare_v2(j->db, "SELECT 1 FROM sqlite_master WHERE name=?", -1, &st, NULL) != SQLITE_OK)
+        return rb_journal_sql_error(j, err);
+    sqlite3_bind_text(st, 1, name, -1, SQLITE_TRANSIENT);
+    const int rc = sqlite3_step(st);
+    *out = rc == SQLITE_ROW;
+    sqlite3_finalize(st);
+    return rc == SQLITE_ROW || rc == SQLITE_DONE || rb_journal_sql_error(j, err);
+}

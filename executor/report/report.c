@@ -255,6 +255,16 @@ static bool take_nodes(struct maker *m, struct rb_journal *j, struct rb_err *err
     return true;
 }
 
+static bool take_machine(struct maker *m, struct rb_journal *j, struct rb_err *err)
+{
+    struct rb_report *r = m->r;
+    if (!rb_machine_row_read(j, &r->machine, err))
+        return false;
+    if (r->machine.instance_id[0])
+        r->machine_uusd = rb_machine_row_cost_uusd(&r->machine, m->meta.started_unix_us + m->last_us);
+    return true;
+}
+
 static bool take_all(struct maker *m, struct rb_journal *j, struct rb_err *err)
 {
     struct rb_report *r = m->r;
@@ -279,7 +289,7 @@ static bool take_all(struct maker *m, struct rb_journal *j, struct rb_err *err)
     r->tasks = m->tasks;
     r->n_tasks = m->n_tasks;
     r->now_us = m->last_us;
-    return take_nodes(m, j, err);
+    return take_machine(m, j, err) && take_nodes(m, j, err);
 }
 
 bool rb_report_make(struct rb_journal *j, const struct rb_plan *plan, struct rb_arena *arena, struct rb_report *out,
@@ -425,6 +435,18 @@ static void write_node(const struct rb_report_node *n, struct rb_json *j)
                 n->ready_us, n->terminated_us, n->cost_uusd);
 }
 
+// Only runs that have such a machine say so.
+static void write_machine(const struct rb_report *r, struct rb_json *j)
+{
+    const struct rb_machine_row *m = &r->machine;
+    if (!m->instance_id[0])
+        return;
+    rb_json_put(j, "controller: {id: %s infra: %s instance_type: %s", m->instance_id, m->infra,
+                m->instance_type);
+    rb_json_put(j, "running_at_us: %jd ends_at_us: %jd|null ended_at_us: %jd|null cost_uusd: %jd}", m->running_unix_us,
+                m->ends_unix_us, m->ended_unix_us, r->machine_uusd);
+}
+
 static void write_leak_check(const struct rb_report *r, struct rb_json *j)
 {
     rb_json_key(j, "leak_check");
@@ -472,6 +494,7 @@ void rb_report_write(const struct rb_report *r, struct rb_json *j)
     for (int i = 0; i < r->n_nodes; i++)
         write_node(&r->nodes[i], j);
     rb_json_end_array(j);
+    write_machine(r, j);
     write_leak_check(r, j);
     write_notes(r, "replans", "replan", j);
     write_notes(r, "spot", "spot", j);

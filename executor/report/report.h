@@ -5,7 +5,7 @@
 #include "base/document/json.h"
 #include "engine/core/engine.h"
 #include "engine/plan/bill_split.h"
-#include "executor/journal/journal.h"
+#include "executor/journal/machine_row.h"
 
 // How the GPUs of nodes spent their time, in GPU microseconds (GPUs times time), by the rule that splits a bill
 // (engine/plan/bill_split.h). A minimum billing time does not appear here: it concerns only money.
@@ -54,8 +54,10 @@ struct rb_report {
     double best_metric;
     const char *best_checkpoint; // NULL: none saved
     const char *best_remark;     // it failed after that: how far its checkpoint reaches; NULL: it did not
-    int64_t time_us, cost_uusd;  // so far, or final
+    int64_t time_us, cost_uusd;  // so far, or final; of the nodes
     struct rb_bill_parts by; // of all nodes
+    struct rb_machine_row machine; // that was made for its controller; its bill is beside that of the nodes
+    int64_t machine_uusd;
     struct rb_node_time node_time;
     struct rb_report_stage *stages;
     int n_stages;

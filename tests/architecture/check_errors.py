@@ -25,6 +25,7 @@ UNTESTED = {
     "RB_E_LENT_ELSEWHERE": "comes from no job file: the infra is not written there",
     "RB_E_LISTING_DENIED": "needs a permission that is taken away while nobody carries the run out",
     "RB_E_LIVE_SOCKET": "needs a run whose page is asked for on a taken port",
+    "RB_E_MACHINE_LEFT": "needs a cloud that takes five minutes to end a machine",
     "RB_E_MEMORY": "needs a machine without memory",
     "RB_E_MOCK_ACCOUNT": "needs a locked account",
     "RB_E_MOCK_CUT": "told by rbmock's own door, which has statuses: tests/providers/rbmock_test.c",

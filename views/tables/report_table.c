@@ -154,6 +154,23 @@ static bool is_attributed(const struct rb_node *r)
     return first && !is_free(r);
 }
 
+// Beside the bill of the nodes. Its end decides what it costs: seen, to come, or as long as the run.
+static void controller(const struct rb_node *r, struct rb_buf *out)
+{
+    char cost[32];
+    const struct rb_node *c = rb_document_member(r, "controller");
+    if (!c)
+        return;
+    const struct rb_node *ended = rb_document_member(c, "ended_at_us"), *ends = rb_document_member(c, "ends_at_us");
+    const bool has_ended = ended && ended->kind == RB_NODE_INT, will_end = ends && ends->kind == RB_NODE_INT;
+    rb_buf_printf(out, "its controller had a machine of its own, %s in %s, and that cost %s%s beside this\n",
+                  rb_document_text(c, "instance_type"), rb_document_text(c, "infra"),
+                  has_ended || !will_end ? "" : "at most ", rb_format_money(rb_document_int(c, "cost_uusd"), cost));
+    if (!has_ended && will_end)
+        rb_buf_printf(out, "it ends itself within an hour of the run, and the run's files with it: rbrun move %s --to here\n",
+                      rb_document_text(r, "run"));
+}
+
 static void beside(const struct rb_node *r, const struct rb_text_style *style, struct rb_buf *out)
 {
     static const struct rb_text_column columns[] = {
@@ -170,6 +187,7 @@ static void beside(const struct rb_node *r, const struct rb_text_style *style, s
     if (is_attributed(r))
         rb_buf_puts(out, "the cost is attributed: these machines are there anyway, and their time is worth this much by the "
                          "price list\n");
+    controller(r, out);
 }
 
 const struct rb_report_part rb_report_parts[RB_REPORT_N_PARTS] = {

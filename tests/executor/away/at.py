@@ -107,7 +107,7 @@ class At(HostCase):
 
     def test_refusals_say_what_to_do(self):
         self.plan()
-        for place, code, says in (("aws/us-east-1", 2, "RB4053"), ("k8s/lab", 2, "ssh:HOST"), ("ssh:-oProxyCommand=x", 2, "RB4053"),
+        for place, code, says in (("aws/us-east-1", 2, "the plan rents nothing there"), ("k8s/lab", 2, "ssh:HOST"), ("ssh:-oProxyCommand=x", 2, "RB4053"),
                                   ("ssh:127.0.0.1:%d" % free_port(), 1, "RB4054"),
                                   (self.place.replace("127.0.0.1", "localhost"), 1, "Host key verification failed")):
             with self.subTest(place=place):

@@ -1,0 +1,207 @@
+#!/usr/bin/env python3
+"""rbrun --at mock/us-east-1: runs whose controller has a machine that was made for it, on a mock cloud whose machines are sshd on
+loopback. Usage: at_cloud.py --bin BUILD_DIR [TEST]..."""
+import argparse
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+here = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(here, "..", "..", "crash"), os.path.join(here, "..", "..", "cli")]
+import kill9  # noqa: E402
+from mock_cloud import MockCloud  # noqa: E402
+from real_run import RealRun  # noqa: E402
+
+PLACE = "mock/us-east-1"
+PRICE = PLACE + ",t3.small,CPU,1,0,2,2,on_demand,0.0208,test,2026-07-20T00:00:00Z\n"
+PROFILE = "instance_types: [two.gpus], instance_profile: rb-controller, max_nodes: 2"
+JOB = kill9.JOB.replace("instance_types: [two.gpus], max_nodes: 2", PROFILE)
+# Stands for what an instance profile gives a machine: its own credentials. Calls of hosts alone get them; connections to nodes
+# pass. May kill the command that called it, before the n-th call of a host.
+SSH = """#!/bin/bash
+case "$*" in *" rb '"*) ;; *) exec /usr/bin/ssh "$@" ;; esac
+case "$*" in *" rb 'look' 'any'"*) ;; *) [ -z "$RB_TEST_KILL" ] || { kill -9 $PPID; exit 1; } ;; esac
+exec /usr/bin/ssh "${@:1:$#-1}" %s"${@: -1}"
+"""
+
+
+class AtCloud(unittest.TestCase):
+    bin_dir = None
+
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory(prefix="rb-at-cloud-")
+        self.addCleanup(temporary.cleanup)
+        self.home = temporary.name
+        self.cloud = MockCloud(self.bin_dir, self.home, "--state", os.path.join(self.home, "cloud"), prices=PRICE)
+        self.cloud.__enter__()
+        self.addCleanup(self.cloud.__exit__)
+        self.here = RealRun(self.bin_dir, self.home, LC_ALL="C.UTF-8")
+        self.here.on(self.cloud)
+        self.say, self.write = self.here.say, self.here.write
+        self.here.env["RB_DB"] = os.path.join(self.home, "own.db")
+        there = dict(self.cloud.customer, RB_SSH_PORT=str(self.cloud.ssh_port), RB_SSH_USER=self.here.env["RB_SSH_USER"])
+        exports = "export %s; " % " ".join("%s=%s" % item for item in there.items())
+        self.write("tools/ssh", SSH % shlex.quote(exports))
+        os.chmod(os.path.join(self.home, "tools/ssh"), 0o700)
+        self.here.env["PATH"] = ":".join((os.path.join(self.home, "tools"), os.path.abspath(self.bin_dir), "/usr/bin:/bin"))
+        for name, text in (("job.yaml", JOB), ("train.sh", kill9.TRAIN), ("profile.yaml", kill9.PROFILE)):
+            self.write("work/" + name, text)
+        self.say("rbprofile", "prices", "update", "--from", "prices.csv")
+        self.here.make_plan("work/job.yaml", profile_file="work/profile.yaml")
+
+    def machines(self, alive=True):
+        return [i for i in self.cloud.ledger()["instances"]
+                if i["instance_type"] == "t3.small" and (not alive or i["state"] in ("pending", "running"))]
+
+    def alive(self):
+        return [i["id"] for i in self.cloud.ledger()["instances"] if i["state"] in ("pending", "running")]
+
+    def start(self, *options, expect=0, **env):
+        return self.say("rbrun", "plan.json", "--at", PLACE, "--yes", "--json", *options, expect=expect, **env)
+
+    def switch_s(self, machine):
+        """Seconds until a machine's dead man's switch ends it."""
+        with open(os.path.join(self.home, "cloud/nodes", machine["id"], "run/rb-switch/ends-at"), encoding="utf-8") as f, \
+                open("/proc/uptime", encoding="utf-8") as up:
+            return int(f.read()) - float(up.read().split()[0])
+
+    def bill(self):
+        return sum(i["cost_uusd"] for i in self.cloud.ledger()["instances"])
+
+    # --- killed
+
+    def elsewhere(self):
+        return os.listdir(os.path.join(self.home, ".local/state/rubberband/runs/elsewhere"))
+
+    def goes_on(self, machine):
+        run, = self.elsewhere()
+        said = json.loads(self.start().stdout)
+        self.assertEqual(said["run"], run)
+        self.assertEqual([m["id"] for m in self.machines(alive=False)], [machine["id"]])
+        self.assertFalse(os.path.exists(os.path.join(self.home, ".local/state/rubberband/runs/elsewhere", run, "user-data")))
+        self.say("rbrun", "stop", run)
+        self.say("rbrun", "move", run, "--to", "here")
+        self.assertEqual(self.alive(), [])
+
+    def test_killed_once_it_is_reached_it_goes_on_with_the_same_machine(self):
+        killed = subprocess.run(["rbrun", "plan.json", "--at", PLACE, "--yes"], cwd=self.home, capture_output=True, check=False,
+                                env=dict(self.here.env, RB_TEST_KILL="1"), timeout=60)
+        self.assertEqual(killed.returncode, -signal.SIGKILL)
+        self.goes_on(*self.machines())
+
+    def test_killed_before_the_answer_it_goes_on_with_the_same_machine(self):
+        with subprocess.Popen(["rbrun", "plan.json", "--at", PLACE, "--yes"], cwd=self.home, env=self.here.env,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as command:
+            while not self.machines():
+                time.sleep(0.002)
+            command.kill()
+        self.goes_on(*self.machines())
+
+    def test_a_machine_that_ended_before_the_run_is_replaced(self):
+        subprocess.run(["rbrun", "plan.json", "--at", PLACE, "--yes"], cwd=self.home, capture_output=True, check=False,
+                       env=dict(self.here.env, RB_TEST_KILL="1"), timeout=60)
+        machine, = self.machines()
+        subprocess.run([os.path.join(self.home, "cloud/nodes", machine["id"], "bin/poweroff")], check=True, timeout=10)
+        while self.alive():
+            time.sleep(0.05)
+        self.refuse("RB4472", 1)
+        run = json.loads(self.start().stdout)["run"]
+        self.assertEqual(len(self.machines(alive=False)), 2)
+        self.say("rbrun", "stop", run)
+        self.say("rbrun", "move", run, "--to", "here")
+        self.assertEqual(self.alive(), [])
+
+    def test_a_killed_controller_is_resumed_there(self):
+        said = json.loads(self.start(EPOCH_S="0.5").stdout)
+        run = said["run"]
+        os.kill(said["process"], signal.SIGKILL)
+        self.say("rbrun", "resume", run)
+        self.say("rbrun", "attach", run)
+        self.say("rbrun", "move", run, "--to", "here")
+        report = json.loads(self.say("rbrun", "report", "--json", run).stdout)
+        self.assertEqual(report["outcome"], "complete")
+        self.assertEqual(report["cost_uusd"]["actual"] + report["controller"]["cost_uusd"], self.bill())
+        self.assertEqual(self.alive(), [])
+
+    def test_under_way_it_comes_home_and_the_machine_ends(self):
+        run = json.loads(self.start().stdout)["run"]
+        self.say("rbrun", "move", run, "--to", "here")
+        self.assertEqual(self.machines(), [])
+        self.say("rbrun", "attach", run)
+        report = json.loads(self.say("rbrun", "report", "--json", run).stdout)
+        self.assertIsNotNone(report["controller"]["ended_at_us"])
+        self.assertEqual(report["cost_uusd"]["actual"] + report["controller"]["cost_uusd"], self.bill())
+        self.assertEqual(self.alive(), [])
+
+    # --- refusals
+
+    def test_refusals_come_before_anything_is_made(self):
+        for place, says in (("mock/eu-west-1", "the plan rents nothing there"), ("gcp/us-central1", "RB4053"), ("k8s/lab", "RB4053")):
+            with self.subTest(place=place):
+                self.assertIn(says, self.say("rbrun", "plan.json", "--at", place, "--yes", expect=2).stderr)
+        self.refuse("leaves nothing for nodes", 3, "--max-cost", "0.01")
+        self.refuse("RB4471", 7, RB_DB=os.path.join(self.home, "none.db"))
+        self.write("work/job.yaml", kill9.JOB)
+        self.here.make_plan("work/job.yaml", profile_file="work/profile.yaml")
+        self.refuse("RB4470", 2)
+        self.assertIn("RB4474", self.say("rbrun", "status", "digits-1@" + PLACE, expect=1).stderr)
+        self.assertEqual(self.cloud.ledger()["instances"], [])
+
+    def test_the_question_names_the_machine(self):
+        with open(self.cloud.prices, encoding="utf-8") as f:
+            self.write("aws.csv", f.read().replace("mock/", "aws/"))
+        self.write("work/job.yaml", JOB.replace("mock/", "aws/"))
+        self.say("rbprofile", "prices", "update", "--from", "aws.csv")
+        self.here.make_plan("work/job.yaml", profile_file="work/profile.yaml", prices="aws.csv")
+        done = self.say("rbrun", "plan.json", "--at", "aws/us-east-1", expect=2, AWS_ENDPOINT_URL="")
+        self.assertIn("and for its controller a t3.small for up to $0.02", done.stderr)  # 10 minutes and the hour after them
+
+    def refuse(self, says, code, *options, **env):
+        done = self.say("rbrun", "plan.json", "--at", PLACE, "--yes", *options, expect=code, **env)
+        self.assertIn(says, done.stderr)
+
+    def test_a_refusal_there_ends_the_machine(self):
+        with open(os.path.join(self.home, "tools/ssh"), encoding="utf-8") as f:
+            text = f.read()
+        self.write("tools/ssh", text.replace("AWS_ACCESS_KEY_ID", "NO_KEY"))
+        os.chmod(os.path.join(self.home, "tools/ssh"), 0o700)
+        self.refuse("credentials of its own", 5)
+        self.assertEqual(len(self.machines(alive=False)), 1)
+        self.assertEqual(self.alive(), [])
+
+    def test_it_begins_there_and_comes_home(self):
+        said = json.loads(self.start().stdout)
+        run = said["run"]
+        self.assertEqual(said["place"], PLACE)
+        machine, = self.machines()
+        self.assertLessEqual(self.switch_s(machine), 1800)  # from the boot it was an hour
+        done = self.say("rbrun", "attach", run)
+        self.assertGreater(self.switch_s(machine), 3000)
+        self.assertIn("its controller had a machine of its own, t3.small", done.stdout)
+        self.assertEqual(self.alive(), [machine["id"]])  # it ends last
+        there = json.loads(self.say("rbrun", "report", "--json", run).stdout)
+        self.assertEqual(there["controller"]["id"], machine["id"])
+        self.assertIsNone(there["controller"]["ended_at_us"])
+        self.assertIsNotNone(there["controller"]["ends_at_us"])
+        self.assertEqual(there["leak_check"]["instances_left"], 0)
+        self.say("rbrun", "move", run, "--to", "here")
+        self.assertEqual(self.alive(), [])
+        report = json.loads(self.say("rbrun", "report", "--json", run).stdout)
+        self.assertEqual(report["outcome"], "complete")
+        self.assertEqual(report["cost_uusd"]["actual"] + report["controller"]["cost_uusd"], self.bill())
+        self.say("rbrun", "fetch", run, "--best", "model")
+        self.say("rbrun", "move", run, "--to", "here")  # again: nothing to do
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    options, rest = parser.parse_known_args()
+    AtCloud.bin_dir = options.bin
+    unittest.main(argv=[sys.argv[0], *rest])
