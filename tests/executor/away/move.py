@@ -210,7 +210,7 @@ class Move(HostCase):
         for to, kills in ((self.place, GOING), ("here", COMING)):
             other = "here" if to == self.place else self.place
             self.ask_again(run, other)
-            for kill in kills if self.every_step else rng.sample(kills, 3):
+            for kill in kills if self.every_step else rng.sample(kills, 1):
                 with self.subTest(to=to, kill=kill, seed=seed):
                     self.killed_once(run, to, kill)
                     self.ask_again(run, to)
