@@ -165,8 +165,8 @@ class Detach(unittest.TestCase):
                                     stderr=subprocess.PIPE, text=True)
         follower.stderr.readline()
         self.say("rbrun", "stop", run)
-        follower.communicate(timeout=30)
-        self.assertEqual(follower.returncode, 130)
+        said = follower.communicate(timeout=30)[1]
+        self.assertEqual(follower.returncode, 130, said)
         without = {name: value for name, value in self.env.items() if name != "PASSWORD_OF_TEST"}
         done = subprocess.run(["rbrun", "resume", run], env=without, cwd=self.top, capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 2)
