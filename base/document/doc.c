@@ -187,6 +187,13 @@ bool rb_node_list(const struct rb_node *node, struct rb_err *err)
     return (node && node->kind == RB_NODE_LIST) || expected(node, false, "a list", err);
 }
 
+bool rb_node_list_of(const struct rb_node *node, int most, const char *what, struct rb_err *err)
+{
+    return rb_node_list(node, err) &&
+           (node->n_children <= most || rb_node_refuse(node, err, RB_E_LIST_LENGTH, "expected at most %d %s, got %d", most,
+                                                       what, node->n_children));
+}
+
 bool rb_node_choice(const struct rb_node *node, const char *const *names, int n, int *out, struct rb_err *err)
 {
     for (int i = 0; node && node->kind == RB_NODE_STRING && i < n; i++) {

@@ -69,6 +69,8 @@ bool rb_node_double(const struct rb_node *node, double min, double max, double *
 bool rb_node_duration(const struct rb_node *node, int64_t *out_us, struct rb_err *err); // "2h"; see units.h
 bool rb_node_money(const struct rb_node *node, int64_t *out_uusd, struct rb_err *err);  // 40, 18.4 or "18.40"
 bool rb_node_list(const struct rb_node *node, struct rb_err *err);                      // is it a list?
+// Is it a list of at most `most` elements? what: their name in the error, such as "entries".
+bool rb_node_list_of(const struct rb_node *node, int most, const char *what, struct rb_err *err);
 // One of n names -> its index.
 bool rb_node_choice(const struct rb_node *node, const char *const *names, int n, int *out, struct rb_err *err);
 

@@ -125,11 +125,8 @@ bool rb_reservations_read(const struct rb_node *list, struct rb_arena *arena, st
     *out_n = 0;
     if (!list)
         return true;
-    if (!rb_node_list(list, err))
+    if (!rb_node_list_of(list, RB_RESERVATIONS_MAX, "entries", err))
         return false;
-    if (list->n_children > RB_RESERVATIONS_MAX)
-        return rb_node_refuse(list, err, RB_E_LIST_LENGTH, "expected at most %d entries, got %d", RB_RESERVATIONS_MAX,
-                              list->n_children);
     struct rb_reservation *all = rb_arena_array(arena, (size_t)list->n_children, sizeof *all);
     int n = 0;
     for (const struct rb_node *item = list->first; item; item = item->next, n++) {

@@ -167,11 +167,8 @@ bool rb_hooks_read(const struct rb_node *node, struct rb_arena *arena, struct rb
 {
     if (!node)
         return true;
-    if (!rb_node_list(node, err))
+    if (!rb_node_list_of(node, MAX_HOOKS, "hooks", err))
         return false;
-    if (node->n_children > MAX_HOOKS)
-        return rb_node_refuse(node, err, RB_E_LIST_LENGTH, "expected at most %d hooks, got %d", MAX_HOOKS,
-                              node->n_children);
     struct rb_hook_spec *items = rb_arena_array(arena, (size_t)node->n_children + 1, sizeof *items);
     int n = 0;
     for (const struct rb_node *item = node->first; item; item = item->next)

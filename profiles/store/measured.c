@@ -192,11 +192,8 @@ bool rb_measured_of_read(const struct rb_node *node, struct rb_arena *arena, str
     const struct rb_node *list;
     if (!rb_keys_begin(&m, node, keys, err) || !need_sha256(&m, "command", arena, &of.command, err) ||
         !need_sha256(&m, "parameters", arena, &of.space, err) || !rb_map_need(&m, "files", &list, err) ||
-        !rb_node_list(list, err))
+        !rb_node_list_of(list, RB_MEASURED_FILES, "files", err))
         return false;
-    if (list->n_children > RB_MEASURED_FILES)
-        return rb_node_refuse(list, err, RB_E_LIST_LENGTH, "expected at most %d files, got %d", RB_MEASURED_FILES,
-                              list->n_children);
     struct rb_measured_file *files = rb_arena_array(arena, (size_t)list->n_children, sizeof *files);
     for (const struct rb_node *child = list->first; child; child = child->next)
         if (!read_file(child, arena, &files[of.n_files++], err))

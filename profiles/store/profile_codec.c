@@ -325,11 +325,8 @@ bool rb_provisioning_read(const struct rb_node *list, struct rb_arena *arena, co
         *out_n = 0;
         return true;
     }
-    if (!rb_node_list(list, err))
+    if (!rb_node_list_of(list, RB_LIMIT_INSTANCE_TYPES, "entries", err))
         return false;
-    if (list->n_children > RB_LIMIT_INSTANCE_TYPES)
-        return rb_node_refuse(list, err, RB_E_LIST_LENGTH, "expected at most %d entries, got %d",
-                              RB_LIMIT_INSTANCE_TYPES, list->n_children);
     struct rb_provisioning *rows = rb_arena_array(arena, (size_t)list->n_children, sizeof *rows);
     int n = 0;
     for (const struct rb_node *child = list->first; child; child = child->next)
@@ -361,11 +358,8 @@ static bool read_readings(const struct rb_node *list, struct rb_arena *arena, st
 {
     if (!list)
         return true;
-    if (!rb_node_list(list, err))
+    if (!rb_node_list_of(list, RB_LIMIT_INSTANCE_TYPES, "entries", err))
         return false;
-    if (list->n_children > RB_LIMIT_INSTANCE_TYPES)
-        return rb_node_refuse(list, err, RB_E_LIST_LENGTH, "expected at most %d entries, got %d",
-                              RB_LIMIT_INSTANCE_TYPES, list->n_children);
     struct rb_reading *rows = rb_arena_array(arena, (size_t)list->n_children, sizeof *rows);
     p->readings = rows;
     for (const struct rb_node *child = list->first; child; child = child->next)

@@ -101,11 +101,8 @@ static bool read_list(const struct rb_node *list, size_t size,
     int n = 0;
     if (!list)
         return true;
-    if (!rb_node_list(list, err))
+    if (!rb_node_list_of(list, MAX_LIMITS, "entries", err))
         return false;
-    if (list->n_children > MAX_LIMITS)
-        return rb_node_refuse(list, err, RB_E_LIST_LENGTH, "expected at most %d entries, got %d", MAX_LIMITS,
-                              list->n_children);
     items = rb_arena_array(arena, (size_t)list->n_children + 1, size);
     for (const struct rb_node *child = list->first; child; child = child->next)
         if (!read(child, arena, items + (size_t)n++ * size, err))

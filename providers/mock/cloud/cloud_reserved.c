@@ -46,11 +46,8 @@ bool rb_cloud_reserved_read(const struct rb_node *list, struct rb_arena *arena, 
 {
     if (!list)
         return true;
-    if (!rb_node_list(list, err))
+    if (!rb_node_list_of(list, MAX_RESERVED, "entries", err))
         return false;
-    if (list->n_children > MAX_RESERVED)
-        return rb_node_refuse(list, err, RB_E_LIST_LENGTH, "expected at most %d entries, got %d", MAX_RESERVED,
-                              list->n_children);
     struct rb_cloud_reserved *items = rb_arena_array(arena, (size_t)list->n_children, sizeof *items);
     for (const struct rb_node *item = list->first; item; item = item->next)
         if (!read_one(item, arena, &items[out->n++], err))
