@@ -2,6 +2,7 @@
 #include "providers/provider.h"
 
 #include "profiles/catalog/infra.h"
+#include "profiles/job/job.h"
 #include "providers/ec2/ec2.h"
 #include "providers/gcp/gcp.h"
 #include "providers/k8s/k8s.h"
@@ -75,6 +76,14 @@ void rb_launch_copy(struct rb_arena *a, const struct rb_launch *from, struct rb_
         groups[i] = rb_arena_strdup(a, from->security_groups[i]);
     to->tags = tags;
     to->security_groups = groups;
+}
+
+void rb_launch_take(struct rb_launch *launch, const struct rb_resources *resources)
+{
+    launch->security_groups = resources->security_groups.items;
+    launch->n_security_groups = resources->security_groups.n;
+    launch->subnet = resources->subnets.n > 0 ? resources->subnets.items[0] : NULL;
+    launch->instance_profile = resources->instance_profile;
 }
 
 int rb_launch_count(const struct rb_launch *launch)

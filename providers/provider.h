@@ -46,6 +46,8 @@ struct rb_launch {
     // names a group creates it, with the run's tags. NULL: anywhere.
     const char *placement_group;
 };
+// Sets what the job says of its network and rights: security groups, subnet, instance profile; borrowed.
+void rb_launch_take(struct rb_launch *launch, const struct rb_resources *resources);
 // Copies the launch and every text in it.
 void rb_launch_copy(struct rb_arena *arena, const struct rb_launch *from, struct rb_launch *out);
 int rb_launch_count(const struct rb_launch *launch); // how many machines it requests

@@ -371,7 +371,7 @@ static void request_launch(struct rb_run_gang *g, const char *user_data, bool ag
                                   {"rb:run-id", c->config.run_id},
                                   {"rb:launch-id", n->row.launch_id},
                                   {RB_LEASE_TAG, expires}};
-    const struct rb_launch launch = {
+    struct rb_launch launch = {
         .token = n->row.token,
         .again = again,
         .region = region ? region : "",
@@ -387,12 +387,9 @@ static void request_launch(struct rb_run_gang *g, const char *user_data, bool ag
         .max_lifetime_s = max_lifetime_s(n),
         .tags = tags,
         .n_tags = (int)(sizeof tags / sizeof *tags),
-        .security_groups = resources->security_groups.items,
-        .n_security_groups = resources->security_groups.n,
-        .subnet = resources->subnets.n ? resources->subnets.items[0] : NULL,
-        .instance_profile = resources->instance_profile,
         .placement_group = group_of(n, group),
     };
+    rb_launch_take(&launch, resources);
     struct rb_run_call *call = rb_run_call_begin(c, RB_CALL_LAUNCH, NULL, rb_controller_infra_of(c, n->row.infra));
     call->gang = g;
     struct rb_provider *p = rb_run_node_provider(n);

@@ -143,11 +143,8 @@ static void launch(struct pool_node *n)
         .max_lifetime_s = p->config.birth->hard_limit_min * 60,
         .tags = tags,
         .n_tags = (int)(sizeof tags / sizeof *tags),
-        .security_groups = r->security_groups.items,
-        .n_security_groups = r->security_groups.n,
-        .subnet = r->subnets.n > 0 ? r->subnets.items[0] : NULL,
-        .instance_profile = r->instance_profile,
     };
+    rb_launch_take(&l, r);
     n->launch_pending = true;
     p->config.provider->ops->launch(p->config.provider, &l, on_launched, n);
 }

@@ -60,7 +60,7 @@ static void ask(struct preflight *p, struct question *q, const struct rb_offer *
     rb_digest_hex(bytes, sizeof bytes, token);
     rb_run_owner(owner, sizeof owner);
     const struct rb_tag tags[] = {{"rb:owner", owner}, {"rb:run-id", "preflight"}, {"rb:launch-id", token}};
-    const struct rb_launch launch = {
+    struct rb_launch launch = {
         .token = token,
         .region = strchr(p->infras[q->infra], '/') + 1,
         .instance_type = q->instance_type,
@@ -71,11 +71,8 @@ static void ask(struct preflight *p, struct question *q, const struct rb_offer *
         .image_id = rb_image_for(p->plan->images, p->plan->n_images, p->infras[q->infra]),
         .tags = tags,
         .n_tags = (int)(sizeof tags / sizeof *tags),
-        .security_groups = r->security_groups.items,
-        .n_security_groups = r->security_groups.n,
-        .subnet = r->subnets.n ? r->subnets.items[0] : NULL,
-        .instance_profile = r->instance_profile,
     };
+    rb_launch_take(&launch, r);
     p->n_waiting++;
     provider->ops->preflight(provider, &launch, answered, q);
 }
