@@ -139,7 +139,7 @@ void rb_run_node_leaving(void *ctx, int node, int64_t seconds); // the launcher'
 // As if its cloud took it back at that time, but once its trials have given way it is ended and replaced. Trials that have
 // not given way by then are killed; but a node on demand, which would go back to spot, then stays.
 void rb_run_node_vacate(struct rb_run_node *n, int64_t at_us);
-// A task that was sent to the node and for which `is` is true; NULL: there is none.
+// A task that was sent to the node and for which `is` is true (NULL: any); NULL: there is none.
 const struct rb_run_task *rb_run_node_task(const struct rb_run_node *n, bool (*is)(const struct rb_run_task *t));
 void rb_controller_review_reservations(struct rb_controller *c); // from time to time: has one given notice?
 

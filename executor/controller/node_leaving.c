@@ -59,7 +59,7 @@ static bool is_on(const struct rb_run_task *t, const struct rb_run_node *n)
 const struct rb_run_task *rb_run_node_task(const struct rb_run_node *n, bool (*is)(const struct rb_run_task *t))
 {
     for (int i = 0; i < n->c->n_tasks; i++)
-        if (is_on(n->c->tasks[i], n) && is(n->c->tasks[i]))
+        if (is_on(n->c->tasks[i], n) && (!is || is(n->c->tasks[i])))
             return n->c->tasks[i];
     return NULL;
 }
@@ -72,11 +72,6 @@ static bool gives_way(const struct rb_run_task *t)
 static bool may_be_killed(const struct rb_run_task *t)
 {
     return t->row.state == RB_TASK_INTENT && t->process != RB_PROCESS_KILLING;
-}
-
-static bool may_exist(const struct rb_run_task *t)
-{
-    return t->process != RB_PROCESS_ORDERED;
 }
 
 static enum rb_market market_of(const struct rb_run_node *n)
@@ -117,7 +112,7 @@ static void leave(void *arg)
         rb_run_task_give_up(rb_run_task_find(c, t->row.trial, t->row.start), RB_OUTCOME_EVICTED);
     if (c->dead || !rb_run_node_exists(n))
         return;
-    if (rb_run_node_task(n, may_exist)) {
+    if (rb_run_node_task(n, NULL)) {
         rb_controller_arm(c, &n->leave_timer, LOOK_US, leave, n);
         return;
     }

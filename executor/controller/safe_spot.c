@@ -183,12 +183,6 @@ int64_t rb_run_node_waits_for_spot(struct rb_run_node *n, int count)
 
 // --- moves
 
-static bool is_any(const struct rb_run_task *t)
-{
-    (void)t;
-    return true;
-}
-
 static bool has_nothing_saved(const struct rb_run_task *t)
 {
     return t->last_resource <= t->row.resource_start;
@@ -217,7 +211,7 @@ static bool may_return(const struct rb_run_node *n)
     return c->config.plan->offers[n->row.offer].market == RB_MARKET_ON_DEMAND && c->config.chooser->returns &&
            !(n->said & RB_SAID_STAYS) && n->gang && n->gang->n == 1 &&
            rb_controller_now_us(c) - n->row.running_us >= RB_BILLING_MINIMUM_US &&
-           rb_run_node_task(n, is_any) && !rb_run_node_task(n, has_nothing_saved) && nodes_are_at_rest(c);
+           rb_run_node_task(n, NULL) && !rb_run_node_task(n, has_nothing_saved) && nodes_are_at_rest(c);
 }
 
 // Nodes that still start are among them: one that never comes must not use up the slack.
