@@ -10,16 +10,8 @@
 #include <string.h>
 
 static const char pull_mark[] = "rb-pull ";
-enum { MAX_TEXT = 4096 }; // bytes of its engine's words that are kept
 
 static void make(void *arg);
-
-static void on_text(void *arg, const char *bytes, size_t n)
-{
-    struct rb_launcher_node *node = arg;
-    const size_t room = MAX_TEXT - node->pull_text.len;
-    rb_buf_append(&node->pull_text, bytes, n < room ? n : room);
-}
 
 static void report_trouble(struct rb_launcher_node *node, int code, const char *said)
 {
@@ -41,12 +33,12 @@ static void on_made(void *arg, int code, const char *stderr_tail)
     node->process = NULL;
     if (rb_launcher_held_up(node, code, stderr_tail, -1, &node->timer, make, node))
         return;
-    const char *pull = strstr(rb_buf_str(&node->pull_text), pull_mark);
+    const char *pull = strstr(rb_buf_str(&node->printed), pull_mark);
     if (code == 0 && pull)
         rb_trace("launcher", "node %d: its image was there after %d s", node->spec.node,
                  atoi(pull + strlen(pull_mark)));
     if (code == 0)
-        node->then(node);
+        rb_launcher_set_up(node);
     else if (code == 255)
         rb_launcher_retry_connect(node, stderr_tail);
     else
@@ -69,10 +61,10 @@ static bool ask_to_make(struct rb_launcher_node *node, struct rb_err *err)
     struct rb_process_options o = rb_process_defaults();
     o.input = login.data;
     o.input_len = login.len;
-    o.output = on_text;
+    o.output = rb_launcher_node_printed;
     o.exited = on_made;
     o.arg = node;
-    rb_buf_clear(&node->pull_text);
+    rb_buf_clear(&node->printed);
     const bool ok = rb_launcher_remote(l, node, rb_buf_str(&command), &o, &node->process, err);
     if (login.data)
         explicit_bzero(login.data, login.len);
@@ -89,12 +81,11 @@ static void make(void *arg)
         rb_launcher_report_prepared(node, &err);
 }
 
-void rb_launcher_make_container(struct rb_launcher_node *node, rb_loop_fn *next)
+void rb_launcher_make_container(struct rb_launcher_node *node)
 {
     struct rb_err err = {0};
-    node->then = next;
     if (!node->image) {
-        next(node);
+        rb_launcher_set_up(node);
     } else if (node->spec.transport->engines) {
         make(node);
     } else { // lent by a pool

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_TEXT = 64 }; // bytes of an answer that are kept
-
 void rb_launcher_data_words(const struct rb_job *job, struct rb_buf *out)
 {
     if (!rb_job_has_data_dir(job))
@@ -29,18 +27,11 @@ static void set_fetching(struct rb_launcher_node *node, bool on)
         events->fetching(events->ctx, node->spec.node, on);
 }
 
-static void on_text(void *arg, const char *bytes, size_t n)
-{
-    struct rb_launcher_node *node = arg;
-    const size_t room = MAX_TEXT - node->data_text.len;
-    rb_buf_append(&node->data_text, bytes, n < room ? n : room);
-}
-
 // The node script's answer is untrusted: a time, or nothing is reported.
 static void report_fetched(const struct rb_launcher_node *node)
 {
     const struct rb_launcher_events *events = &node->l->config.events;
-    const char *text = rb_buf_str(&node->data_text);
+    const char *text = rb_buf_str(&node->printed);
     char *end;
     errno = 0;
     const long long us = strtoll(text, &end, 10);
@@ -90,11 +81,11 @@ static bool ask(struct rb_launcher_node *node, struct rb_err *err)
         rb_buf_shell_quote(&input, job->data_fetch);
         rb_buf_putc(&input, '\n');
     }
-    rb_buf_clear(&node->data_text);
+    rb_buf_clear(&node->printed);
     struct rb_process_options o = rb_process_defaults();
     o.input = input.data;
     o.input_len = input.len;
-    o.output = on_text;
+    o.output = rb_launcher_node_printed;
     o.exited = on_brought;
     o.arg = node;
     return rb_launcher_remote(node->l, node, command.data, &o, &node->process, err);

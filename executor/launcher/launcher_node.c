@@ -21,8 +21,7 @@ void rb_launcher_free_node(struct rb_launcher_node *node)
     rb_process_abandon(node->process);
     rb_process_abandon(node->beating);
     rb_buf_finish(&node->beat_text);
-    rb_buf_finish(&node->data_text);
-    rb_buf_finish(&node->pull_text);
+    rb_buf_finish(&node->printed);
     node->l->config.loop->timer_cancel(node->l->config.loop->ctx, node->timer);
     for (size_t i = 0; i < sizeof node->names / sizeof *node->names; i++)
         free(node->names[i]);
@@ -63,13 +62,20 @@ void rb_launcher_retry_connect(struct rb_launcher_node *node, const char *said)
     node->timer = loop->timer_start(loop->ctx, delay, connect_node, node);
 }
 
-static void set_up(void *arg);
+enum { MAX_PRINTED = 4096 }; // bytes
+
+void rb_launcher_node_printed(void *arg, const char *bytes, size_t n)
+{
+    struct rb_launcher_node *node = arg;
+    const size_t room = MAX_PRINTED - node->printed.len;
+    rb_buf_append(&node->printed, bytes, n < room ? n : room);
+}
 
 static void on_set_up(void *arg, int code, const char *stderr_tail)
 {
     struct rb_launcher_node *node = arg;
     node->process = NULL;
-    if (code == 255 && rb_launcher_held_up(node, code, stderr_tail, -1, &node->timer, set_up, node))
+    if (code == 255 && rb_launcher_held_up(node, code, stderr_tail, -1, &node->timer, rb_launcher_set_up, node))
         return;
     if (code == 0) {
         rb_launcher_bring_data(node);
@@ -83,7 +89,7 @@ static void on_set_up(void *arg, int code, const char *stderr_tail)
     }
 }
 
-static void set_up(void *arg)
+void rb_launcher_set_up(void *arg)
 {
     struct rb_launcher_node *node = arg;
     struct rb_launcher_impl *l = node->l;
@@ -106,7 +112,7 @@ static void set_up(void *arg)
     o.arg = node;
     struct rb_err err = {0};
     if (!rb_launcher_remote(l, node, command.data, &o, &node->process, &err) &&
-        !rb_launcher_hold_up(l, &err, -1, &node->timer, set_up, node))
+        !rb_launcher_hold_up(l, &err, -1, &node->timer, rb_launcher_set_up, node))
         rb_launcher_report_prepared(node, &err);
 }
 
@@ -127,7 +133,7 @@ static void on_connected(void *arg, int code, const char *stderr_tail)
     if (rb_launcher_held_up(node, code, stderr_tail, -1, &node->timer, connect_node, node))
         return;
     if (code == 0) {
-        rb_launcher_make_container(node, set_up);
+        rb_launcher_make_container(node);
     } else if (code == 255) { // ssh itself: not up yet, or gone; the controller knows when to give up
         if (rb_ssh_trouble_passes(stderr_tail))
             rb_launcher_retry_connect(node, stderr_tail);

@@ -1,8 +1,7 @@
-// The launcher's nodes and tasks; inside the launcher only. launcher.c wires; launcher_node.c prepares nodes, and launcher_data.c
-// brings the job's data to them;
-// launcher_task.c
-// starts, follows and ends tasks; launcher_yield.c asks them to stop; launcher_beat.c sends heartbeats; checkpoint.c
-// moves checkpoints.
+// The launcher's nodes and tasks; inside the launcher only. launcher.c wires; launcher_node.c prepares nodes, in a container
+// if the job has an image (launcher_container.c) and with the job's data on them (launcher_data.c); launcher_task.c starts,
+// follows and ends tasks; launcher_yield.c asks them to stop; launcher_beat.c sends heartbeats; checkpoint.c moves
+// checkpoints.
 #ifndef RB_EXECUTOR_LAUNCHER_PRIVATE_H
 #define RB_EXECUTOR_LAUNCHER_PRIVATE_H
 
@@ -27,13 +26,11 @@ struct rb_launcher_node {
     struct rb_process *process;    // preparing
     struct rb_process *beating;    // a heartbeat that has not been answered
     struct rb_buf beat_text;       // what it has printed
-    struct rb_buf data_text;       // what the node script has printed about the data
     const char *image;             // of its container, the config's; NULL: work runs on the node itself
-    struct rb_buf pull_text;       // what its container's engine has printed
+    struct rb_buf printed;         // by the step of its preparation that is under way, no more than is read of it
     bool prepared, met, fetching;
     int tries;
     uint64_t timer;
-    rb_loop_fn *then;              // once its container is ready
 };
 
 struct rb_rank {
@@ -131,8 +128,10 @@ bool rb_launcher_remote(struct rb_launcher_impl *l, struct rb_launcher_node *nod
                         struct rb_process_options *options, struct rb_process **out, struct rb_err *err);
 // "sh rb/<run>/node VERB ARGS..." quoted, NULL-terminated list; in the node's container, if it has one.
 void rb_launcher_node_command(const struct rb_launcher_node *node, struct rb_buf *out, const char *const *words);
-// launcher_container.c: makes the node's container ready, then calls next (or reports that the node cannot be prepared).
-void rb_launcher_make_container(struct rb_launcher_node *node, rb_loop_fn *next);
+// launcher_container.c: makes the node's container ready, if it has one, then sets it up (or reports that it cannot be prepared).
+void rb_launcher_make_container(struct rb_launcher_node *node);
+void rb_launcher_set_up(void *node);
+void rb_launcher_node_printed(void *node, const char *bytes, size_t n); // keeps output as `printed`
 // The caller may fill in the returned value until the loop continues.
 struct rb_launcher_pending *rb_launcher_report(struct rb_launcher_impl *l, int what, int trial, int attempt);
 // True if the error is that this machine is full: it is reported, and fn will try again. trial -1: a node's command.
