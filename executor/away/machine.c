@@ -72,9 +72,8 @@ bool rb_machine_choose(const struct rb_plan *plan, const char *infra, const char
                        struct rb_err *err)
 {
     const struct rb_resources *resources = &plan->job->resources;
-    const char *user = getenv("RB_SSH_USER"), *port = getenv("RB_SSH_PORT");
     const char *image = rb_image_for(plan->images, plan->n_images, infra);
-    struct rb_machine m = {.port = port && port[0] ? atoi(port) : resources->ssh_port, .running_unix_us = -1};
+    struct rb_machine m = {.port = rb_ssh_port(resources), .running_unix_us = -1};
     if (!rents_there(plan, infra, err))
         return false;
     if (!resources->instance_profile)
@@ -85,7 +84,7 @@ bool rb_machine_choose(const struct rb_plan *plan, const char *infra, const char
     snprintf(m.infra, sizeof m.infra, "%s", infra);
     snprintf(m.instance_type, sizeof m.instance_type, "%s", instance_type);
     snprintf(m.image, sizeof m.image, "%s", image ? image : "");
-    snprintf(m.user, sizeof m.user, "%s", user && user[0] ? user : resources->ssh_user);
+    snprintf(m.user, sizeof m.user, "%s", rb_ssh_user(resources));
     if (!find_price(infra, &m, err))
         return false;
     *out = m;
@@ -197,7 +196,7 @@ static bool request(struct talk *t, const struct rb_plan *plan, const char *user
                                   {"rb:run-id", t->run_id},
                                   {"rb:launch-id", launch_id},
                                   {RB_LEASE_TAG, expires}};
-    const struct rb_launch request = {
+    struct rb_launch request = {
         .token = token,
         .again = true, // perhaps by a command that was killed
         .region = strchr(m->infra, '/') + 1,
@@ -208,11 +207,8 @@ static bool request(struct talk *t, const struct rb_plan *plan, const char *user
         .max_lifetime_s = m->lifetime_s,
         .tags = tags,
         .n_tags = (int)(sizeof tags / sizeof *tags),
-        .security_groups = resources->security_groups.items,
-        .n_security_groups = resources->security_groups.n,
-        .subnet = resources->subnets.n ? resources->subnets.items[0] : NULL,
-        .instance_profile = resources->instance_profile,
     };
+    rb_launch_take(&request, resources);
     t->launch = &request;
     launch(t);
     return run(t, err);

@@ -1,6 +1,7 @@
 #include "executor/away/reach.h"
 
 #include "executor/run/infras.h"
+#include "executor/transport/ssh_command.h"
 #include "profiles/catalog/infra.h"
 
 #include <errno.h>
@@ -74,12 +75,11 @@ bool rb_reach_nodes(const struct rb_plan *plan, struct rb_journal *journal, stru
     RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     char infras[RB_RUN_INFRAS][64], port[16];
     struct rb_launch_row *rows;
-    const char *given = getenv("RB_SSH_PORT");
     const int n_infras = rb_run_infras(plan, infras, RB_RUN_INFRAS);
     int n;
     if (!rb_journal_launches(journal, &arena, &rows, &n, err))
         return false;
-    snprintf(port, sizeof port, "%d", given && given[0] ? atoi(given) : plan->job->resources.ssh_port);
+    snprintf(port, sizeof port, "%d", rb_ssh_port(&plan->job->resources));
     for (int i = 0; i < n_infras; i++)
         if (is_by_ssh(infras[i]) && !reach_infra(infras[i], rows, n, port, err))
             return false;

@@ -109,7 +109,6 @@ static void end_groups(struct rb_measurement *m)
 
 bool rb_measurement_carry_out(struct rb_measurement *m, int n_nodes, int n_gpus, struct rb_err *err)
 {
-    const char *user = getenv("RB_SSH_USER"), *port = getenv("RB_SSH_PORT");
     bool paced_cloud = m->local || m->loopback;
     struct rb_campaign_config config = {
         .pool =
@@ -121,12 +120,8 @@ bool rb_measurement_carry_out(struct rb_measurement *m, int n_nodes, int n_gpus,
                 .job = &m->job,
                 .run_id = m->run_id,
                 .owner = m->owner,
-                .user = m->options.user ? m->options.user
-                        : user          ? user
-                                        : m->job.resources.ssh_user,
-                .port = m->options.port ? m->options.port
-                        : port          ? atoi(port)
-                                        : m->job.resources.ssh_port,
+                .user = m->options.user ? m->options.user : rb_ssh_user(&m->job.resources),
+                .port = m->options.port ? m->options.port : rb_ssh_port(&m->job.resources),
                 .poll_us = paced_cloud ? 250000 : 5 * RB_US_PER_S,
                 .boot_timeout_us = (m->ops->waits_in_queue ? QUEUE_BOOT_S
                                     : paced_cloud          ? NEAR_BOOT_S

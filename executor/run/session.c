@@ -717,7 +717,6 @@ static void keep_machine(struct rb_session *s)
 static struct rb_controller_config controller_config(struct rb_session *s)
 {
     const struct rb_resources *resources = &s->files->plan.job->resources;
-    const char *user = getenv("RB_SSH_USER"), *port = getenv("RB_SSH_PORT");
     return (struct rb_controller_config){
         .loop = s->loop,
         .plan = &s->files->plan,
@@ -734,8 +733,8 @@ static struct rb_controller_config controller_config(struct rb_session *s)
         .birth = make_user_data,
         .birth_ctx = s,
         .secret = secret,
-        .ssh_user = user && user[0] ? user : resources->ssh_user,
-        .ssh_port = port && port[0] ? atoi(port) : resources->ssh_port,
+        .ssh_user = rb_ssh_user(resources),
+        .ssh_port = rb_ssh_port(resources),
         .poll_us = s->near ? NEAR_POLL_US : FAR_POLL_US,
         .lease_us = lease_us(),
         .capacity_retries = s->near ? NEAR_CAPACITY_RETRIES : FAR_CAPACITY_RETRIES,

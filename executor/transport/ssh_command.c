@@ -24,6 +24,18 @@ enum { EXIT_CHECKS = 200, EXIT_CHECK_NS = 5000000 };
 _Static_assert(sizeof((struct sockaddr_un *)0)->sun_path >= RB_SSH_CONTROL_DIR_BYTES + sizeof "/n99999" - 1 + 17,
                "a socket's path has room for the directory's");
 
+const char *rb_ssh_user(const struct rb_resources *resources)
+{
+    const char *given = getenv("RB_SSH_USER");
+    return given && given[0] ? given : resources->ssh_user;
+}
+
+int rb_ssh_port(const struct rb_resources *resources)
+{
+    const char *given = getenv("RB_SSH_PORT");
+    return given && given[0] ? atoi(given) : resources->ssh_port;
+}
+
 enum { MAX_DIRS = 3 };
 struct control_dirs {
     char items[MAX_DIRS][RB_SSH_CONTROL_DIR_BYTES];

@@ -7,6 +7,10 @@
 #include "base/errors/err.h"
 #include "executor/launcher/launcher.h"
 
+// How nodes of a job are logged in to: RB_SSH_USER and RB_SSH_PORT, else what the job says.
+const char *rb_ssh_user(const struct rb_resources *resources);
+int rb_ssh_port(const struct rb_resources *resources);
+
 // Directory for the run's control sockets, 0700 and ours, made if it is missing: a cleaner, or the end of a login, may
 // take it away at any time, so ask again before every command. The first of these that can be made and leaves room for
 // a socket's path (108 bytes):
