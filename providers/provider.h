@@ -104,7 +104,7 @@ struct rb_placement_group {
 };
 typedef void rb_groups_fn(void *arg, const struct rb_err *err, const struct rb_placement_group *groups, int n);
 typedef void rb_offers_fn(void *arg, const struct rb_err *err, const struct rb_catalog *catalog);
-// What is left of each reservation: those that have begun, by what nobody uses now, and those that are to begin.
+// What is left of each reservation: what is free now of those that have begun, and those that are to begin.
 typedef void rb_reservations_fn(void *arg, const struct rb_err *err, const struct rb_reservation *all, int n);
 
 struct rb_provider_config {

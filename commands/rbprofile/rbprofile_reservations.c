@@ -53,7 +53,7 @@ static bool run(const struct rb_args *args, struct rb_err *err)
 const struct rb_command rb_profile_reservations = {
     .name = "rbprofile reservations",
     .usage = "--infra INFRA",
-    .summary = "Lists what this account has reserved there and nobody uses now, as `reservations` of a job. Nothing is "
+    .summary = "Lists the capacity that this account has reserved there and that is free now, as `reservations` of a job. Nothing is "
                "reserved or bought.",
     .examples = "  rbprofile reservations --infra aws/us-east-1\n",
     .options = options,

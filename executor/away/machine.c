@@ -311,7 +311,7 @@ static bool keep_user_data(const char *dir, const struct rb_buf *text, struct rb
     return ok;
 }
 
-// From here on the request is the same, whoever makes it.
+// From here on every command that asks sends the same request.
 static bool draft(const struct rb_plan *plan, const struct rb_elsewhere *e, int64_t deadline_us, struct rb_machine *m,
                   struct rb_err *err)
 {

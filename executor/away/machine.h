@@ -1,6 +1,6 @@
 // A machine that is made for a run's controller, beside the run's nodes: on demand, with the run's tags, a lease and a dead man's
 // switch, as a node has them. The folder of the run's record (executor/away/elsewhere.h) says what was asked for before the
-// cloud is asked, and the token follows from the run's id: whoever is killed, asking again asks for the same machine.
+// cloud is asked, and the token follows from the run's id: a command that was killed and is repeated asks for the same machine.
 //   machine           what it is (machine_file.c); the host gets a copy
 //   keys, known_hosts how it is reached: a key of its own, and its host key, known beforehand
 //   user-data         with the private half of its host key; removed once the machine has a name

@@ -1,4 +1,4 @@
-// A run's controller moves from one host to another, while its nodes train on. One controller at most, whoever dies:
+// A run's controller moves from one host to another, while its nodes train on. There is never more than one controller, even if a process is killed at any step:
 //
 //   host that it leaves (departure.h)            host where it goes (arrival.h)
 //   1 its process leaves, and releases the
@@ -13,7 +13,7 @@
 //                                                run by one rename
 //   6 the journal says AWAY, or HERE again ◄── 6 a controller resumes: the same journal, orders and tokens
 //
-// Every step may be repeated, with the same id. Between 2 and 6 nobody knows whether the run has arrived, so it is not
+// Every step may be repeated, with the same id. Between 2 and 6 this side cannot know whether the run has arrived, so it is not
 // opened on the side that it leaves: only the other side's verdict, accepted or refused, ends that. A question for the
 // verdict before there is one makes it a refusal. A process that is stopped has not left: it holds the lock, so step 2
 // waits for it. So no controller can wake up beside another, and none has to ask before it sends.

@@ -11,7 +11,7 @@ typedef bool rb_prices_fn(void *ctx, const struct rb_catalog *catalog, struct rb
 bool rb_prices_fetch(const char *infra, const char *const *types, int n_types, const struct rb_catalog *known,
                      rb_prices_fn *fn, void *ctx, struct rb_err *err);
 
-// Likewise. What has begun is listed with what nobody uses now.
+// Likewise. A reservation that has begun is listed with the machines that are free now.
 typedef bool rb_reservations_found_fn(void *ctx, const struct rb_reservation *all, int n, struct rb_err *err);
 bool rb_reservations_fetch(const char *infra, rb_reservations_found_fn *fn, void *ctx, struct rb_err *err);
 
