@@ -200,7 +200,8 @@ void rb_run_node_observe(struct rb_run_node *n, const struct rb_instance *instan
         break;
     case RB_INSTANCE_RUNNING:
         observe_running(n, instance);
-        take_notice(n, instance->leaves_at_us);
+        if (rb_run_node_exists(n)) // else it is being ended, maybe beside the node of its number
+            take_notice(n, instance->leaves_at_us);
         break;
     case RB_INSTANCE_STOPPING:
     case RB_INSTANCE_STOPPED:
@@ -255,6 +256,12 @@ static bool ask_by_name(struct rb_run_node *n)
     return true;
 }
 
+// No listing has shown it yet, of this controller or of one before it: to run is what a listing shows.
+static bool is_new(const struct rb_run_node *n)
+{
+    return n->listing == 0 && n->row.state == RB_LAUNCH_ACKED;
+}
+
 // It is not in a complete listing. Absence is believed only after a while, and counts as an end only if its termination
 // was accepted.
 static void judge_absence(struct rb_run_node *n)
@@ -269,7 +276,7 @@ static void judge_absence(struct rb_run_node *n)
         const bool over = n->end == RB_END_ACCEPTED || (n->end == RB_END_NOT_FOUND && absent_us >= ABSENT_FORGOTTEN_US);
         if (over && !ask_by_name(n))
             believe_absence(n);
-    } else if (absent_us >= (n->listing == 0 ? ABSENT_NEW_US : ABSENT_LISTED_US)) {
+    } else if (absent_us >= (is_new(n) ? ABSENT_NEW_US : ABSENT_LISTED_US)) {
         struct rb_err gone;
         rb_err_set(&gone, RB_E_NODE_LOST, "it is listed no more");
         if (n->row.state == RB_LAUNCH_READY)
@@ -277,6 +284,27 @@ static void judge_absence(struct rb_run_node *n)
         else
             rb_run_node_fail_boot(n, &gone);
     }
+}
+
+// Another instance has its name, so it is gone, whatever its processes' followers have heard. Nothing reports the end of such
+// an instance: it counts until its name was taken.
+static void lose_place(struct rb_run_node *n, const struct rb_instance *instance)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf why = RB_BUF_INIT;
+    if (n->c->dead || n->row.state < RB_LAUNCH_ACKED || n->row.state == RB_LAUNCH_GONE)
+        return;
+    if (!n->end_dated) {
+        if (n->row.running_unix_us < 0)
+            n->row.running_unix_us = n->c->meta.started_unix_us + n->row.intent_us;
+        n->row.terminated_unix_us = instance->took_place_at_us > n->row.running_unix_us ? instance->took_place_at_us
+                                                                                        : n->row.running_unix_us;
+        n->end_dated = true;
+        rb_controller_note(n->c, "warning",
+                           "node %d (%s): the cloud has forgotten when it ran; billed until another one took its place",
+                           n->id, n->row.instance_id);
+    }
+    rb_buf_printf(&why, "%s has taken its place", instance->id);
+    rb_run_node_record_gone(n, rb_buf_str(&why));
 }
 
 // Does the instance decide the launch? While the call is under way, a pending instance does not: if it gets no machine,
@@ -300,7 +328,7 @@ static void judge_machine(struct rb_controller *c, const struct rb_instance *ins
                                                                                : loop->unix_us(loop->ctx));
 }
 
-static void judge_instance(struct rb_controller *c, int infra, const struct rb_instance *instance, uint64_t number)
+static void judge_instance(struct rb_controller *c, const struct rb_run_call *call, const struct rb_instance *instance)
 {
     struct rb_run_node *n = node_of(c, instance);
     const bool alive = instance->state != RB_INSTANCE_TERMINATED;
@@ -312,13 +340,15 @@ static void judge_instance(struct rb_controller *c, int infra, const struct rb_i
     }
     if (n && n->row.state >= RB_LAUNCH_ACKED && n->row.state != RB_LAUNCH_GONE &&
         strcmp(n->row.instance_id, instance->id) == 0) {
-        n->listing = number;
+        n->listing = call->number;
         n->absent = 0;
         rb_run_node_observe(n, instance);
     } else if (n && strcmp(n->row.instance_id, instance->id) != 0) {
         rb_run_node_adopt_stray(n, instance);
+        if (instance->took_place_at_us > 0 && n->acked_us < call->asked_us) // else the listing may show what was before it
+            lose_place(n, instance);
     } else if (alive && ours && instance->state != RB_INSTANCE_STOPPING) {
-        end_orphan(c, infra, instance->id);
+        end_orphan(c, call->infra, instance->id);
     }
 }
 
@@ -440,7 +470,7 @@ static void listed(void *arg, const struct rb_err *err, const struct rb_instance
         if (rb_controller_is_its_machine(c, instances[i].id))
             judge_machine(c, &instances[i]);
         else
-            judge_instance(c, infra, &instances[i], call->number);
+            judge_instance(c, call, &instances[i]);
     }
     if (err || !complete) {
         listing_failed(c, infra, err);

@@ -42,9 +42,9 @@ enum rb_run_node_role {
 enum {
     RB_SAID_END_DENIED = 1,
     RB_SAID_OTHER_MARKET = 2, // it is not on the requested market
-    RB_SAID_WAITS = 8,        // why it has no machine yet
     RB_SAID_SWITCH = 4,       // its dead man's switch is not armed, or was not moved
-    RB_SAID_STAYS = 8,        // it stays on demand, because a trial on it did not give way
+    RB_SAID_WAITS = 8,        // why it has no machine yet
+    RB_SAID_STAYS = 16,       // it stays on demand, because a trial on it did not give way
 };
 
 struct rb_run_node {

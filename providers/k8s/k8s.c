@@ -80,6 +80,24 @@ static bool decode_looking(void *arg, const char *body, size_t n, struct rb_err 
            rb_kube_decode_pod(doc.root, l->k->region, NULL, &l->arena, &l->pod, err);
 }
 
+// The end of a pod that was never billed; NULL: it is not known to be one.
+static const struct rb_instance *end_of(struct looking *l)
+{
+    for (int i = 0; i < l->k->n_never_ran; i++) {
+        const struct rb_kube_never_ran *never = &l->k->never_ran[i];
+        if (strcmp(never->uid, l->uid) != 0)
+            continue;
+        l->pod.instance = (struct rb_instance){.id = rb_arena_printf(&l->arena, "%s.%s", l->name, l->uid),
+                                               .state = RB_INSTANCE_TERMINATED,
+                                               .region = l->k->region,
+                                               .market = never->market,
+                                               .running_at_us = -1,
+                                               .terminated_at_us = never->ended_us};
+        return &l->pod.instance;
+    }
+    return NULL;
+}
+
 static void looked(void *arg, const struct rb_err *err)
 {
     struct looking *l = arg;
@@ -88,7 +106,8 @@ static void looked(void *arg, const struct rb_err *err)
         rb_err_set(&other, RB_E_CLOUD_NOT_FOUND, "pod %s is another one by now", l->name);
         err = &other;
     }
-    l->fn(l->arg, err, err ? NULL : &l->pod.instance);
+    const struct rb_instance *end = err && err->code == RB_ERR_NOT_FOUND ? end_of(l) : NULL;
+    l->fn(l->arg, end ? NULL : err, end ? end : err ? NULL : &l->pod.instance);
     rb_api_state_free(l);
 }
 
@@ -115,14 +134,44 @@ struct ending {
     struct rb_arena arena;
     struct rb_kube *k;
     char name[64], uid[64];
+    struct rb_kube_pod pod; // as the answer shows it; no uid: it does not
     rb_terminate_fn *fn;
     void *arg;
 };
+
+// The answer is the pod, or says only that it worked.
+static bool decode_ended(void *arg, const char *body, size_t n, struct rb_err *err)
+{
+    struct ending *e = arg;
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
+    if (!rb_doc_parse_json(&doc, "answer", body, n, err))
+        return false;
+    if (!rb_kube_decode_pod(doc.root, e->k->region, NULL, &e->arena, &e->pod, NULL))
+        e->pod.uid = NULL;
+    return true;
+}
+
+// No scheduler gives a pod that is being deleted a machine.
+static void note_never_ran(struct ending *e)
+{
+    struct rb_kube *k = e->k;
+    if (!e->pod.uid || strcmp(e->pod.uid, e->uid) != 0 || e->pod.began_us >= 0)
+        return;
+    for (int i = 0; i < k->n_never_ran; i++)
+        if (strcmp(k->never_ran[i].uid, e->uid) == 0)
+            return;
+    k->never_ran = rb_grow(k->never_ran, k->n_never_ran, sizeof *k->never_ran);
+    struct rb_kube_never_ran *never = &k->never_ran[k->n_never_ran++];
+    *never = (struct rb_kube_never_ran){.market = e->pod.instance.market, .ended_us = rb_api_clock_us(k->api)};
+    snprintf(never->uid, sizeof never->uid, "%s", e->uid);
+}
 
 // Its uid is a precondition: what is not found, or is another object, has ended.
 static void ended(void *arg, const struct rb_err *err)
 {
     struct ending *e = arg;
+    if (!err)
+        note_never_ran(e);
     e->fn(e->arg, err && (err->code == RB_ERR_NOT_FOUND || rb_kube_is_conflict(err)) ? NULL : err);
     rb_api_state_free(e);
 }
@@ -132,7 +181,7 @@ static void delete_pod(void *arg, const struct rb_err *unreleased)
 {
     (void)unreleased; // by the queue: the object stays until the run's end, but not the process
     struct ending *e = arg;
-    struct rb_api_call call = rb_api_call_new("pods.delete", RB_KUBE_WRITE_TRIES, e, rb_kube_decode_any, ended);
+    struct rb_api_call call = rb_api_call_new("pods.delete", RB_KUBE_WRITE_TRIES, e, decode_ended, ended);
     rb_percent_put(&call.target, RB_KUBE_PODS "/%s", e->k->config.namespace, e->name);
     rb_kube_write_deletion(e->uid, &call.body);
     rb_kube_send(e->k, "DELETE", &call);
@@ -192,6 +241,7 @@ static void k8s_destroy(struct rb_provider *p)
     rb_kube_login_destroy(k->login);
     rb_kubeconfig_finish(&k->config);
     free(k->last_words);
+    free(k->never_ran);
     free(k);
     p->state = NULL;
 }

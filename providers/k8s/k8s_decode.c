@@ -240,6 +240,7 @@ bool rb_kube_decode_pod(const struct rb_node *object, const char *region, const 
         .market = RB_MARKET_ON_DEMAND,
         .running_at_us = pod.began_us,
         .terminated_at_us = -1,
+        .took_place_at_us = pod.created_us > 0 ? pod.created_us : 0, // names are unique
     };
     i->address = i->id; // commands check that they are in this pod, not in one that took its name
     pod.exit_code = (int)int_of(r.terminated, "exitCode");

@@ -9,6 +9,9 @@
 
 struct rb_kube_last_words { char uid[64], text[400]; }; // of a pod that failed; text "": none
 
+// A pod that was deleted before it had a machine: its object may have gone at once, and only that answer has shown it.
+struct rb_kube_never_ran { char uid[64]; enum rb_market market; int64_t ended_us; };
+
 struct rb_kube {
     const struct rb_loop *loop;
     char region[64];
@@ -20,6 +23,8 @@ struct rb_kube {
     bool no_events, no_logs; // we have no right to them
     struct rb_kube_last_words *last_words; // [n_last_words], as far as they were asked for
     int n_last_words;
+    struct rb_kube_never_ran *never_ran; // [n_never_ran], of those that were ended here
+    int n_never_ran;
 };
 
 enum { RB_KUBE_READ_TRIES = 3, RB_KUBE_WRITE_TRIES = 5, RB_KUBE_PAGE = 500 };

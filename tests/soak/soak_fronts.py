@@ -89,7 +89,8 @@ done
         ("action: pods.create", "{error: {status: 409, code: Conflict, message: 'cannot be fulfilled on resourcequotas'}}", 0.2),
         ("action: pods.get", "html_502", 0.1), ("action: workloads.delete", "lost_response", 0.3),
         ("", "fails_to_start", 0.1), ("", "never_boots", 0.02), ("", "{boots_slowly: {factor: 5}}", 0.3),
-        ("", "{dies_at: {after: 4s}}", 0.05), ("", "{interrupted: {after: 4s}}", 0.2)]
+        ("", "{dies_at: {after: 4s}}", 0.05), ("", "{interrupted: {after: 4s}}", 0.2),
+        ("", "{replaced: {after: 4s}}", 0.25)]
     SPOT = "k8s/lab,g2,T4,2,16,8,30,spot,0.37,test,2026-07-20T00:00:00Z\n"
     ACCIDENTS = {"pod evicted": (1, {}), "pod evicted at a second's notice": (1, {"gracePeriodSeconds": 1}),
                  "all pods evicted": (9, {})}  # how many at most, with which options

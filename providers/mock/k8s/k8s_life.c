@@ -301,7 +301,9 @@ static void replace(struct rb_mock_k8s *k, struct rb_k8s_pod *p, int64_t at_us)
     remove_object(k, p, at_us);
     if (!rb_doc_parse_json(&doc, "pod", text.data, text.len, NULL))
         return;
-    rb_k8s_changed(k, rb_k8s_add_pod(k, &doc, at_us), "ADDED", at_us);
+    struct rb_k8s_pod *other = rb_k8s_add_pod(k, &doc, at_us);
+    other->fate.by[RB_CHAOS_REPLACED] = NULL; // else there would be no end to it
+    rb_k8s_changed(k, other, "ADDED", at_us);
 }
 
 static void befall(struct rb_mock_k8s *k, struct rb_k8s_pod *p, enum rb_k8s_due due, int64_t at_us)

@@ -56,6 +56,13 @@ NEEDED = ("create pods", "get pods", "list pods", "delete pods", "create pods/ex
 OPTIONAL = ("list events", "get pods/log", "list resourcequotas")
 
 
+def copy_of(pod):
+    """As it was sent."""
+    spec = {k: v for k, v in pod["spec"].items() if k != "nodeName"}
+    meta = {k: v for k, v in pod["metadata"].items() if k in ("name", "labels", "annotations", "ownerReferences")}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}
+
+
 class Runs(unittest.TestCase):
     def setUp(self):
         temporary = tempfile.TemporaryDirectory(prefix="rb-k8s-")
@@ -121,6 +128,38 @@ class Runs(unittest.TestCase):
         epochs = re.findall(r"^epoch=\d+", self.logs(), re.M)
         self.assertEqual(len(epochs), 2 * 8, "epochs were trained twice: %s" % epochs)
 
+    def check_replaced(self, cluster, said, report):
+        """One pod has lost its name to another, which was ended, and a third has gone on."""
+        names = [i["name"] for i in cluster.ledger()["instances"]]
+        lost, why = re.search(r"\((\S+)\): lost: (.*)", said).groups()
+        check_over(cluster, report, estimated={lost})
+        self.assertEqual((len(names), len(set(names))), (3, 2), names)
+        self.assertIn(lost.split(".")[0], why)
+        self.assertIn(" has taken its place", why)
+        self.assertIn("its launch made a second instance, " + why.split()[0], said)
+
+    def test_a_replaced_pod_is_lost_and_the_one_in_its_place_is_ended(self):
+        rule = "{where: {front: k8s}, times: 1, what: {replaced: {after: 3s}}}"
+        cluster, run = self.on("--chaos", self.chaos("format: rb-chaos/1\nrules:\n  - %s\n" % rule), trials=2, resource=10,
+                               epoch_s=0.4, kubernetes=", grace: 2s")
+        done = run.say("rbrun", "plan.json", "--json", "--state-dir", "state")
+        self.check_replaced(cluster, done.stderr, json.loads(done.stdout.splitlines()[-1]))
+
+    def test_a_pod_that_was_replaced_while_no_controller_lived_is_lost(self):
+        cluster, run = self.on(trials=2, resource=10, epoch_s=0.4, kubernetes=", grace: 1s")
+        process = self.begin(run)
+        until = time.monotonic() + 60
+        while "epoch=2 " not in self.logs() and time.monotonic() < until:
+            time.sleep(0.1)
+        process.kill()
+        process.wait()
+        copy = copy_of(cluster.objects("pods")[0])
+        cluster.delete_pod(copy["metadata"]["name"])
+        cluster.await_no_pods()
+        self.assertEqual(cluster.create("pods", copy), 201)
+        done = run.say("rbrun", "resume", "--json", "--state-dir", "state")
+        self.check_replaced(cluster, done.stderr, json.loads(done.stdout.splitlines()[-1]))
+
     def test_sold_out_is_said_after_the_timeout(self):
         cluster, run = self.on(kubernetes=", queue_timeout: 3s", capacity=0)
         done = run.say("rbrun", "plan.json", "--state-dir", "state", expect=6)
@@ -168,11 +207,7 @@ class Runs(unittest.TestCase):
             time.sleep(0.1)
         self.assertEqual(process.wait(100), 0)
         cluster.await_no_pods()
-        sent = {"apiVersion": "v1", "kind": "Pod", "spec": copies[0]["spec"]}
-        del sent["spec"]["nodeName"]
-        sent["metadata"] = {k: v for k, v in copies[0]["metadata"].items()
-                            if k in ("name", "labels", "annotations", "ownerReferences")}
-        self.assertEqual(cluster.create("pods", sent), 201)  # nobody lives who knows of it, and its Lease is gone
+        self.assertEqual(cluster.create("pods", copy_of(copies[0])), 201)  # nobody lives who knows of it, and its Lease is gone
         cluster.await_no_pods()
 
     def test_a_run_without_its_lease_ends_its_pods(self):
