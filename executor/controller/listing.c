@@ -256,10 +256,10 @@ static bool ask_by_name(struct rb_run_node *n)
     return true;
 }
 
-// No listing has shown it yet, of this controller or of one before it: to run is what a listing shows.
-static bool is_new(const struct rb_run_node *n)
+// No listing has shown it to this controller, and the cloud's listings lag.
+static bool may_lag(const struct rb_run_node *n)
 {
-    return n->listing == 0 && n->row.state == RB_LAUNCH_ACKED;
+    return n->listing == 0 && !rb_run_node_provider(n)->ops->lists_at_once;
 }
 
 // It is not in a complete listing. Absence is believed only after a while, and counts as an end only if its termination
@@ -276,7 +276,7 @@ static void judge_absence(struct rb_run_node *n)
         const bool over = n->end == RB_END_ACCEPTED || (n->end == RB_END_NOT_FOUND && absent_us >= ABSENT_FORGOTTEN_US);
         if (over && !ask_by_name(n))
             believe_absence(n);
-    } else if (absent_us >= (is_new(n) ? ABSENT_NEW_US : ABSENT_LISTED_US)) {
+    } else if (absent_us >= (may_lag(n) ? ABSENT_NEW_US : ABSENT_LISTED_US)) {
         struct rb_err gone;
         rb_err_set(&gone, RB_E_NODE_LOST, "it is listed no more");
         if (n->row.state == RB_LAUNCH_READY)

@@ -1,5 +1,6 @@
 // The end of a run: its Lease is deleted, and with it what pods are left. Before that the Workloads of its launches, where it
 // waited in a queue of Kueue: these hold the objects of ended pods. Source: Kueue, "Run A Group Of Pods".
+#include "providers/k8s/k8s_errors.h"
 #include "providers/k8s/k8s_verbs.h"
 #include "providers/wire/percent.h"
 
@@ -14,7 +15,7 @@ struct ending {
     struct rb_kube_lease lease;
     struct rb_kube_pods pods;
     const char *next_page;
-    int next; // pod
+    int n_restarts, next; // next: pod
     rb_terminate_fn *fn;
     void *arg;
 };
@@ -94,12 +95,17 @@ static bool decode_pods(void *arg, const char *body, size_t n, struct rb_err *er
 static void pods_known(void *arg, const struct rb_err *err)
 {
     struct ending *e = arg;
-    if (err)
-        answer(e, err);
-    else if (e->next_page)
+    if (err && rb_kube_is_expired(err) && e->n_restarts++ < RB_KUBE_RESTARTS) {
+        e->pods.n = 0;
+        e->next_page = NULL;
         ask_pods(e);
-    else
+    } else if (err) {
+        answer(e, err);
+    } else if (e->next_page) {
+        ask_pods(e);
+    } else {
         delete_next_workload(e);
+    }
 }
 
 static void ask_pods(struct ending *e)

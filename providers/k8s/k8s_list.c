@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-enum { MAX_PAGES = 1000, MAX_RESTARTS = 2 };
+enum { MAX_PAGES = 1000 };
 static const int64_t queue_timeout_us = 30 * 60 * RB_US_PER_S; // a node with GPUs that boots takes up to 15 minutes
 
 struct listing {
@@ -103,7 +103,7 @@ static bool decode_pods(void *arg, const char *body, size_t n, struct rb_err *er
 // The server forgets the rest of a listing after some minutes.
 static bool begins_again(struct listing *l, const struct rb_err *err)
 {
-    if (!rb_kube_is_expired(err) || ++l->n_restarts > MAX_RESTARTS)
+    if (!rb_kube_is_expired(err) || ++l->n_restarts > RB_KUBE_RESTARTS)
         return false;
     l->leases.n = l->hearing.pods.n = l->n_pages = 0;
     l->next = NULL;

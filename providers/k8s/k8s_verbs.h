@@ -27,7 +27,12 @@ struct rb_kube {
     int n_never_ran;
 };
 
-enum { RB_KUBE_READ_TRIES = 3, RB_KUBE_WRITE_TRIES = 5, RB_KUBE_PAGE = 500 };
+enum {
+    RB_KUBE_READ_TRIES = 3,
+    RB_KUBE_WRITE_TRIES = 5,
+    RB_KUBE_PAGE = 500,
+    RB_KUBE_RESTARTS = 2, // of a listing whose rest the server has forgotten
+};
 
 #define RB_KUBE_PODS   "/api/v1/namespaces/%s/pods"
 #define RB_KUBE_LEASES "/apis/coordination.k8s.io/v1/namespaces/%s/leases"

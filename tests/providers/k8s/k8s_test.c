@@ -38,13 +38,14 @@ static const struct rb_launch launch = {.token = TOKEN,
                                         .user_data = "keep",
                                         .tags = tags,
                                         .n_tags = N_OF(tags)};
-static const struct rb_resources resources = {.kubernetes = {.queue_timeout_us = INT64_C(60000000)}};
+static struct rb_resources resources = {.kubernetes = {.queue_timeout_us = INT64_C(60000000)}};
 
 struct world {
     struct scripted s;
     struct rb_provider provider;
     char dir[32], ids[512], groups[256], reason[256];
     enum rb_instance_state state;
+    int64_t running_at_us;
     bool complete, sold_out;
     int n;
 };
@@ -87,6 +88,7 @@ static void take(struct world *w, const struct rb_instance *instances, int n)
     if (n > 0) {
         w->state = instances[0].state;
         w->sold_out = instances[0].sold_out;
+        w->running_at_us = instances[0].running_at_us;
         snprintf(w->reason, sizeof w->reason, "%s", instances[0].state_reason ? instances[0].state_reason : "");
     }
 }
@@ -426,6 +428,54 @@ static void another_pod_of_that_name_is_left_alone(void **state)
     end(&w);
 }
 
+// Its object may go at once, and with it what it was.
+static void a_pod_that_was_deleted_before_it_had_a_machine_never_ran(void **state)
+{
+    (void)state;
+    struct world w;
+    const struct step steps[] = {{ANSWER, 200, NULL, POD_OF(TOKEN, "0", "u-1")},
+                                 {ANSWER, 404, NULL, REFUSAL("404", "NotFound", "gone")},
+                                 {ANSWER, 404, NULL, REFUSAL("404", "NotFound", "gone")}};
+    begin(&w, steps, N_OF(steps));
+    w.provider.ops->terminate(&w.provider, NAME "-0.u-1", answered, &w);
+    scripted_wait(&w.s);
+    w.s.done = false;
+    w.s.n_calls = 0;
+    w.running_at_us = 7;
+    wanted = 1;
+    w.provider.ops->look(&w.provider, NAME "-0.u-1", launched, &w);
+    scripted_wait(&w.s);
+    assert_int_equal(w.s.err.code, RB_ERR_NONE);
+    assert_true(w.state == RB_INSTANCE_TERMINATED && w.running_at_us == -1);
+    w.s.done = false;
+    w.s.n_calls = 0;
+    w.provider.ops->look(&w.provider, NAME "-0.u-2", launched, &w);
+    scripted_wait(&w.s);
+    assert_int_equal(w.s.err.code, RB_ERR_NOT_FOUND);
+    end(&w);
+}
+
+static void the_end_of_a_run_lists_again_what_the_server_forgot(void **state)
+{
+    (void)state;
+    struct world w;
+    const struct step steps[] = {
+        {ANSWER, 200, NULL, LEASE},
+        {ANSWER, 200, NULL, "{\"metadata\":{\"continue\":\"c1\"},\"items\":[" POD_OF(TOKEN, "0", "u-0") "]}"},
+        {ANSWER, 410, NULL, REFUSAL("410", "Expired", "too old")},
+        {ANSWER, 200, NULL, "{\"metadata\":{},\"items\":[" POD_OF(TOKEN, "0", "u-0") "]}"},
+        {ANSWER, 200, NULL, LEASE},
+    };
+    resources.kubernetes.queue = "team";
+    begin(&w, steps, N_OF(steps));
+    w.provider.ops->end_group(&w.provider, "rb-digits", answered, &w);
+    scripted_wait(&w.s);
+    assert_int_equal(w.s.err.code, RB_ERR_NONE);
+    scripted_expect_begin(&w.s, 4, "DELETE /apis/coordination.k8s.io/v1/namespaces/ml/leases/rb-digits ");
+    end(&w);
+    resources.kubernetes.queue = NULL;
+}
+
 static void a_lease_is_renewed_for_all_pods(void **state)
 {
     (void)state;
@@ -488,6 +538,8 @@ int main(void)
         cmocka_unit_test(a_pod_that_failed_has_last_words),
         cmocka_unit_test(pods_are_priced_by_their_nodes),
         cmocka_unit_test(another_pod_of_that_name_is_left_alone),
+        cmocka_unit_test(a_pod_that_was_deleted_before_it_had_a_machine_never_ran),
+        cmocka_unit_test(the_end_of_a_run_lists_again_what_the_server_forgot),
         cmocka_unit_test(a_lease_is_renewed_for_all_pods),
         cmocka_unit_test(a_lease_is_the_group_of_its_run),
     };
