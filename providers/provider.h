@@ -77,7 +77,7 @@ struct rb_instance {
     int64_t running_at_us;        // unix; start of billing as the cloud reports it; -1: unknown
     int64_t terminated_at_us;     // unix; -1: unknown, or not terminated
     const char *state_reason;     // e.g. "Server.SpotInstanceTermination"; of a pending one, why it waits. NULL: not said
-    int64_t leaves_at_us;         // unix: it runs, and the cloud takes it back then; 0: no such notice was given
+    int64_t leaves_at_us;         // unix: it is being ended and its processes run until then at most; 0: it is not
     const struct rb_err *fault;   // it can never run as it was asked for: INVALID; NULL: none
     int64_t took_place_at_us;     // unix; an earlier instance of the same launch and member had ended by then; 0: both may live
     bool sold_out;                // the launch was accepted, but ended because the cloud had no machine for it

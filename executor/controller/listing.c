@@ -82,13 +82,15 @@ void rb_run_node_copy_addresses(struct rb_run_node *n, const struct rb_instance 
         snprintf(n->row.private_address, sizeof n->row.private_address, "%s", i->private_address);
 }
 
-// By the cloud's clock, as the notice is.
+// By the cloud's clock, as the notice is. An end that a listing shows has begun.
 static void take_notice(struct rb_run_node *n, int64_t leaves_at_us)
 {
     const struct rb_provider *p = rb_run_node_provider(n);
     const int64_t clock_us = p->ops->clock_us ? p->ops->clock_us(p) : -1;
-    if (leaves_at_us > 0 && clock_us >= 0)
-        rb_run_node_leaving(n->c, n->id, leaves_at_us > clock_us ? (leaves_at_us - clock_us) / RB_US_PER_S : 0);
+    if (leaves_at_us <= 0 || clock_us < 0)
+        return;
+    rb_run_node_leaving(n->c, n->id, leaves_at_us > clock_us ? (leaves_at_us - clock_us) / RB_US_PER_S : 0);
+    rb_run_node_let_go(n);
 }
 
 static void observe_running(struct rb_run_node *n, const struct rb_instance *instance)

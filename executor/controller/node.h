@@ -28,6 +28,7 @@ enum {
     RB_CONTROLLER_DEAD_MAN_S = 1800,  // a node ends itself this long after the last heartbeat
     RB_CONTROLLER_BEAT_SLACK_S = 600, // a deadline further than this from what a heartbeat asked for was not moved by it
     RB_CONTROLLER_LEAVING_S = 60,     // after the announced end of a node; if it is there then, trials start on it again
+    RB_CONTROLLER_LET_GO_S = 1,       // the deadline of the switch of a node that need not stay any longer
     RB_CONTROLLER_TAIL = 512,         // bytes of output kept for the note about a failure
 };
 
@@ -72,6 +73,7 @@ struct rb_run_node {
     uint64_t retry_timer;
     int64_t leaves_at_us;               // it must go by then: this controller's time; 0: it need not
     uint64_t leave_timer;
+    bool let_go;                        // it was told to end, because no trial was left there
     bool fetching;                      // it brings the job's data to itself, for as long as that takes
     int64_t data_us;                    // how long that took
     struct rb_silence boot;             // its patience ends: the node counts as lost
@@ -136,6 +138,8 @@ void rb_run_node_close_tasks(struct rb_controller *c, int node);    // nothing c
 
 // node_leaving.c
 void rb_run_node_leaving(void *ctx, int node, int64_t seconds); // the launcher's event
+// Only its own processes still hold a node that its cloud ends: once no trial is left there, these are told to end.
+void rb_run_node_let_go(struct rb_run_node *n);
 // As if its cloud took it back at that time, but once its trials have given way it is ended and replaced. Trials that have
 // not given way by then are killed; but a node on demand, which would go back to spot, then stays.
 void rb_run_node_vacate(struct rb_run_node *n, int64_t at_us);

@@ -36,7 +36,7 @@ void rb_run_node_switched(void *ctx, int node, const struct rb_switch_report *re
 {
     struct rb_controller *c = ctx;
     struct rb_run_node *n = rb_run_node_at(c, node);
-    if (c->dead || !rb_run_node_exists(n))
+    if (c->dead || !rb_run_node_exists(n) || n->let_go)
         return;
     if (n->armed_attempt != n->row.attempt)
         n->said &= ~(unsigned)RB_SAID_SWITCH;

@@ -27,6 +27,7 @@ static void stays(void *arg)
     struct rb_run_node *n = arg;
     n->leave_timer = 0;
     n->leaves_at_us = 0;
+    n->let_go = false;
     rb_controller_start_tasks(n->c);
 }
 
@@ -47,6 +48,15 @@ void rb_run_node_leaving(void *ctx, int node, int64_t seconds)
 }
 
 // ---- nodes that are vacated
+
+void rb_run_node_let_go(struct rb_run_node *n)
+{
+    const struct rb_controller *c = n->c;
+    if (c->dead || n->let_go || n->leaves_at_us == 0 || n->link != RB_LINK_PREPARED || rb_run_node_task(n, NULL))
+        return;
+    n->let_go = true;
+    c->launcher->ops->heartbeat(c->launcher, n->id, RB_CONTROLLER_LET_GO_S);
+}
 
 static bool is_on(const struct rb_run_task *t, const struct rb_run_node *n)
 {

@@ -110,7 +110,7 @@ class Runs(unittest.TestCase):
         check_secrets(cluster, self.folder, done.stdout + done.stderr)
 
     def test_a_drained_pod_keeps_its_checkpoints(self):
-        cluster, run = self.on(trials=2, resource=8, epoch_s=0.4, kubernetes=", grace: 8s")
+        cluster, run = self.on(trials=2, resource=8, epoch_s=0.4, kubernetes=", grace: 90s")
         with open(os.path.join(self.folder, "out"), "w+", encoding="utf-8") as out:
             process = subprocess.Popen([os.path.join(BIN, "rbrun"), "plan.json", "--json", "--state-dir", "state"],
                                        cwd=self.folder, env=run.env, stdout=out, stderr=subprocess.PIPE, text=True)
@@ -127,6 +127,8 @@ class Runs(unittest.TestCase):
         self.assertEqual(len(report["nodes"]), 2)
         epochs = re.findall(r"^epoch=\d+", self.logs(), re.M)
         self.assertEqual(len(epochs), 2 * 8, "epochs were trained twice: %s" % epochs)
+        drained = min(cluster.ledger()["instances"], key=lambda i: i["requested_us"])
+        self.assertLess(drained["ended_us"] - drained["running_us"], 60e6, "it was held for its whole grace")
 
     def check_replaced(self, cluster, said, report):
         """One pod has lost its name to another, which was ended, and a third has gone on."""
