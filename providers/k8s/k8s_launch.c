@@ -106,15 +106,26 @@ static void delete_next(struct launch *l)
     rb_kube_send(l->k, "DELETE", &call);
 }
 
-// Where the outcome is unknown, the pods stay: the repeated launch finds them.
+static void workload_deleted(void *arg, const struct rb_err *unreleased)
+{
+    (void)unreleased; // by the queue: the end of the run deletes it again
+    delete_next(arg);
+}
+
+// Where the outcome is unknown, the pods stay: the repeated launch finds them. In a queue a group that was whole has a Workload,
+// which holds its pods; one that was not lets them go.
 static void refuse(struct launch *l, const struct rb_err *err)
 {
     if (err->code == RB_ERR_UNKNOWN_OUTCOME) {
         answer(l, err);
         return;
     }
+    char name[64], uid[64];
     l->refusal = *err;
-    delete_next(l);
+    if (l->k->spec.queue && l->n_made == l->n && rb_kube_split_id(l->instances[0].id, name, uid))
+        rb_kube_delete_workload(l->k, name, l, workload_deleted);
+    else
+        delete_next(l);
 }
 
 // --- pods

@@ -152,6 +152,7 @@ struct groups {
     const char *run_id; // NULL: any
     struct rb_kube_leases leases;
     const char *next;
+    int n_restarts;
     rb_groups_fn *fn;
     void *arg;
 };
@@ -170,7 +171,12 @@ static bool decode_groups(void *arg, const char *body, size_t n, struct rb_err *
 static void groups_known(void *arg, const struct rb_err *err)
 {
     struct groups *g = arg;
-    if (!err && g->next) {
+    const bool begins_again = err && rb_kube_is_expired(err) && g->n_restarts++ < RB_KUBE_RESTARTS;
+    if (begins_again) {
+        g->leases.n = 0;
+        g->next = NULL;
+    }
+    if (begins_again || (!err && g->next)) {
         ask_groups(g);
         return;
     }

@@ -673,6 +673,17 @@ class Queue(Front):
             self.gone("rb-%d" % k)
         self.assertEqual(self.control("ledger")["instances_left"], 0)
 
+    def test_a_group_that_was_never_whole_lets_its_pods_go(self):
+        for k in range(2):
+            self.member(k, 3)
+        self.delete("rb-0")
+        time.sleep(0.3)
+        self.assertEqual(self.cluster.pod("rb-0").status, 200, "another member is not being deleted")
+        self.delete("rb-1")
+        for k in range(2):
+            self.gone("rb-%d" % k)
+        self.assertEqual(self.control("ledger")["instances_left"], 0)
+
 
 class Faults(Front):
     chaos = """

@@ -335,13 +335,14 @@ class Soak(kill9.Crash):
         left, billed = self.cloud.left(), self.cloud.bill(known)
         warnings = "\n".join(w["text"] for w in report.get("warnings", ()))
         forgotten = set(re.findall(r"\((\S+)\): the cloud has forgotten when it ran", warnings)) & billed.keys()
-        unknown = sorted(billed.keys() - known)
+        unseen = {i for i in billed.keys() - known if self.cloud.was_replaced(i, known)}
+        unknown = sorted(billed.keys() - known - unseen)
         differ = ["%s: cloud %d, run %d" % (i, billed[i], known[i]) for i in sorted(billed.keys() & known.keys() - forgotten)
                   if known[i] != billed[i]]
-        return {"leaked": len(left), "launched twice": len(unknown), "forgotten": len(forgotten),
+        return {"leaked": len(left), "launched twice": len(unknown), "forgotten": len(forgotten), "unseen": len(unseen),
                 "higher": sum(known[i] - billed[i] for i in forgotten),
                 "bill differs": int(bool(differ) or sum(known.values()) != report["cost_uusd"]["actual"]),
-                "cloud": sum(billed.values()) - sum(billed[i] for i in forgotten),
+                "cloud": sum(billed.values()) - sum(billed[i] for i in forgotten | unseen),
                 "run": report["cost_uusd"]["actual"] - sum(known[i] for i in forgotten),
                 "instances": len(billed), "why": left + unknown + differ}
 
@@ -427,6 +428,7 @@ def print_table(outs):
             ("**runs whose bill is not the cloud's**", total("bill differs")),
             ("nodes the cloud had forgotten, as the run said", total("forgotten")),
             ("... by which the runs' ledgers are higher", total("higher")),
+            ("pods replaced before any listing showed them", total("unseen")),
             ("**runs that failed otherwise**", sum("error" in o for o in outs)),
             ("the cloud's ledger, micro-dollars", total("cloud")), ("the runs' ledgers, micro-dollars", total("run"))]
     faults = {}

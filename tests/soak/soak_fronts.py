@@ -56,6 +56,10 @@ class Ec2(MockCloud):
                 i["cost_uusd"] = known[i["id"]]
         return {i["id"]: i["cost_uusd"] for i in mine}
 
+    def was_replaced(self, instance, known):  # pylint: disable=unused-argument
+        """Was one that the run does not know made in the place of another, or another in its place, by the cloud itself?"""
+        return False
+
     def left(self):
         """What of a run that is over is still there."""
         return [i["id"] for i in self.ledger()["instances"] if i["state"] in ALIVE]
@@ -129,6 +133,10 @@ done
 
     def bill(self, known):  # pylint: disable=unused-argument
         return {"%s.%s" % (i["name"], i["id"]): i["cost_uusd"] for i in self.ledger()["instances"]}
+
+    def was_replaced(self, instance, known):
+        """Another of that name, which follows from the launch's token, is one of the run's."""
+        return instance.split(".")[0] in {i.split(".")[0] for i in known}
 
     def left(self):
         until = time.monotonic() + GONE_WITHIN_S

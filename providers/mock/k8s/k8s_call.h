@@ -107,5 +107,7 @@ int64_t rb_k8s_quota_used(const struct rb_mock_k8s *k, const char *resource);   
 
 void rb_k8s_queue_pod(struct rb_mock_k8s *k, struct rb_k8s_pod *p, int64_t now_us);
 void rb_k8s_admit_groups(struct rb_mock_k8s *k, int64_t now_us);
+// Lets the members of its group go if all of them are being deleted and there is no Workload.
+void rb_k8s_finalize_group(struct rb_mock_k8s *k, const struct rb_k8s_pod *deleted, int64_t now_us);
 
 #endif

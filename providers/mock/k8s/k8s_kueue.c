@@ -1,5 +1,6 @@
 // A little of Kueue: one LocalQueue with a number of GPUs. A pod that names the queue waits behind a gate until its
-// whole group is there and fits: all of it or none. The group is a Workload, whose end lets ended pods go.
+// whole group is there and fits: all of it or none. A group that has been whole is a Workload, whose end lets ended pods go; one
+// that has not lets its pods go once all of them are being deleted (kueue#1451).
 #include "providers/mock/k8s/k8s_call.h"
 
 #include <stdlib.h>
@@ -64,6 +65,18 @@ static void admit(struct rb_mock_k8s *k, const char *group, int64_t now_us)
     }
 }
 
+static bool is_member(const struct rb_k8s_pod *p, const char *group)
+{
+    return p->is_managed && !p->is_gone && strcmp(group_of(p), group) == 0;
+}
+
+static void make_workload(struct rb_mock_k8s *k, const char *group)
+{
+    for (int i = 0; i < k->n_pods; i++)
+        if (is_member(k->pods[i], group))
+            k->pods[i]->has_workload = true;
+}
+
 void rb_k8s_admit_groups(struct rb_mock_k8s *k, int64_t now_us)
 {
     for (int i = 0; k->config->queue && i < k->n_pods; i++) {
@@ -74,9 +87,23 @@ void rb_k8s_admit_groups(struct rb_mock_k8s *k, int64_t now_us)
         if (!is_queued(k, p) || !p->is_gated || p->is_gone)
             continue;
         measure(k, group_of(p), &n, &gpus);
-        if (n >= (count ? atoi(count) : 1) && used(k) + gpus <= k->config->queue_gpus)
+        if (n < (count ? atoi(count) : 1))
+            continue;
+        make_workload(k, group_of(p));
+        if (used(k) + gpus <= k->config->queue_gpus)
             admit(k, group_of(p), now_us);
     }
+}
+
+void rb_k8s_finalize_group(struct rb_mock_k8s *k, const struct rb_k8s_pod *deleted, int64_t now_us)
+{
+    const char *group = group_of(deleted);
+    for (int i = 0; i < k->n_pods; i++)
+        if (is_member(k->pods[i], group) && (k->pods[i]->has_workload || k->pods[i]->deletion_us < 0))
+            return;
+    for (int i = 0; i < k->n_pods; i++)
+        if (is_member(k->pods[i], group))
+            rb_k8s_release_pod(k, k->pods[i], now_us);
 }
 
 // --- LocalQueue ---
@@ -137,16 +164,9 @@ bool rb_k8s_queue_get(struct rb_k8s_call *call)
 // A member that is still there; NULL: no such workload.
 static const struct rb_k8s_pod *find_member(const struct rb_mock_k8s *k, const char *group)
 {
-    int n;
-    int64_t gpus;
-    for (int i = 0; i < k->n_pods; i++) {
-        const struct rb_k8s_pod *p = k->pods[i];
-        const char *count = rb_k8s_text(p->annotations, COUNT);
-        if (!p->is_managed || p->is_gone || strcmp(group_of(p), group) != 0)
-            continue;
-        measure(k, group, &n, &gpus);
-        return !p->is_gated || n >= (count ? atoi(count) : 1) ? p : NULL;
-    }
+    for (int i = 0; i < k->n_pods; i++)
+        if (is_member(k->pods[i], group) && k->pods[i]->has_workload)
+            return k->pods[i];
     return NULL;
 }
 
@@ -176,8 +196,9 @@ bool rb_k8s_workload_delete(struct rb_k8s_call *call)
         return rb_k8s_not_found(call, "workloads", call->name);
     for (int i = 0; i < call->k->n_pods; i++) {
         struct rb_k8s_pod *p = call->k->pods[i];
-        if (!p->is_managed || p->is_gone || strcmp(group_of(p), call->name) != 0)
+        if (!is_member(p, call->name))
             continue;
+        p->has_workload = false;
         if (!rb_k8s_has_ended(p) && p->deletion_us < 0)
             rb_k8s_delete_pod(call->k, p, -1, call->now_us);
         rb_k8s_release_pod(call->k, p, call->now_us);

@@ -128,6 +128,8 @@ void rb_k8s_delete_pod(struct rb_mock_k8s *k, struct rb_k8s_pod *p, int64_t grac
     if (!p->has_process && !p->is_silent && !p->is_managed)
         plan_removal(k, p, now_us);
     changed(k, p, now_us);
+    if (p->is_managed && is_first)
+        rb_k8s_finalize_group(k, p, now_us);
 }
 
 void rb_k8s_release_pod(struct rb_mock_k8s *k, struct rb_k8s_pod *p, int64_t now_us)
@@ -302,7 +304,7 @@ static void replace(struct rb_mock_k8s *k, struct rb_k8s_pod *p, int64_t at_us)
     if (!rb_doc_parse_json(&doc, "pod", text.data, text.len, NULL))
         return;
     struct rb_k8s_pod *other = rb_k8s_add_pod(k, &doc, at_us);
-    other->fate.by[RB_CHAOS_REPLACED] = NULL; // else there would be no end to it
+    other->took_place = true;
     rb_k8s_changed(k, other, "ADDED", at_us);
 }
 

@@ -227,6 +227,8 @@ static void meet_fate(struct rb_mock_k8s *k, struct rb_k8s_pod *p, const struct 
                                        .has_market = true,
                                        .market = o->market};
     rb_chaos_instance(rb_cloud_chaos(k->cloud), &s, now_us, &p->fate);
+    if (p->took_place)
+        p->fate.by[RB_CHAOS_REPLACED] = NULL; // else there would be no end to it
     p->is_hopeless = p->fate.by[RB_CHAOS_FAILS_TO_START] != NULL;
 }
 

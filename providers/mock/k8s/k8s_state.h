@@ -45,7 +45,7 @@ struct rb_k8s_pod {
     uint64_t version;
     int64_t created_us, deletion_us, grace_us; // deletion_us -1: not being deleted
     int64_t milli_cpu, milli_memory, gpus;     // requested
-    bool is_gated, is_managed;                 // by Kueue
+    bool is_gated, is_managed, has_workload;   // by Kueue
     struct rb_k8s_machine *machine;            // NULL: none yet
     int64_t scheduled_us;                      // -1: not
     struct rb_k8s_container container;
@@ -56,6 +56,7 @@ struct rb_k8s_pod {
     bool is_hopeless; // it never finds a machine
     bool was_tried;   // a machine was looked for
     bool is_gone;     // the object
+    bool took_place;  // of another of its name
     int64_t due_us[RB_K8S_N_DUE];
     struct rb_chaos_verdict fate;
     struct rb_cloud_instance *instance;

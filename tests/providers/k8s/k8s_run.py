@@ -200,6 +200,16 @@ class Runs(unittest.TestCase):
                     self.assertEqual(cluster.status_of("/apis/kueue.x-k8s.io/v1beta1/namespaces/rb/workloads/" + name), 404)
                 self.assertEqual(None in seen, not queue)
 
+    def test_part_of_a_gang_in_a_queue_does_not_stay(self):
+        refused = ("{where: {front: k8s, action: pods.create}, when: {call: 4}, times: 1, what: {error: {code: Forbidden, status: 403, "
+                   "message: 'pods \"rb-x\" is forbidden: exceeded quota: q'}}}")
+        cluster, run = self.on("--chaos", self.chaos("format: rb-chaos/1\nrules:\n  - %s\n" % refused), capacity=4,
+                               queue=", queue: {name: team, gpus: 8}", gpus=8, trials=1, nodes=4, kubernetes=", queue: team")
+        run.say("rbrun", "plan.json", "--state-dir", "state", expect=5)
+        cluster.await_no_pods()
+        self.assertEqual(cluster.objects("leases"), [])
+        self.assertEqual(len(cluster.ledger()["instances"]), 2)  # the first call is the question whether it may
+
     def test_a_late_copy_of_a_launch_does_not_stay(self):
         cluster, run = self.on(trials=2)
         process, copies = self.begin(run), []

@@ -476,6 +476,25 @@ static void the_end_of_a_run_lists_again_what_the_server_forgot(void **state)
     resources.kubernetes.queue = NULL;
 }
 
+static void a_whole_gang_in_a_queue_goes_with_its_workload(void **state)
+{
+    (void)state;
+    struct world w;
+    const struct step steps[] = {
+        {ANSWER, 200, NULL, LEASE},
+        {ANSWER, 201, NULL, kept(0, TOKEN, "0", "u-0")}, // without the label of the queue
+        {ANSWER, 200, NULL, "{\"kind\":\"Status\",\"status\":\"Success\"}"},
+        {ANSWER, 200, NULL, kept(0, TOKEN, "0", "u-0")},
+    };
+    resources.kubernetes.queue = "team";
+    do_launch(&w, steps, N_OF(steps), 1);
+    assert_says(&w.s.err, "RB3505 metadata.labels.kueue.x-k8s.io/");
+    scripted_expect_begin(&w.s, 2, "DELETE /apis/kueue.x-k8s.io/v1beta1/namespaces/ml/workloads/" NAME " ");
+    scripted_expect_begin(&w.s, 3, "DELETE /api/v1/namespaces/ml/pods/" NAME "-0 ");
+    end(&w);
+    resources.kubernetes.queue = NULL;
+}
+
 static void a_lease_is_renewed_for_all_pods(void **state)
 {
     (void)state;
@@ -540,6 +559,7 @@ int main(void)
         cmocka_unit_test(another_pod_of_that_name_is_left_alone),
         cmocka_unit_test(a_pod_that_was_deleted_before_it_had_a_machine_never_ran),
         cmocka_unit_test(the_end_of_a_run_lists_again_what_the_server_forgot),
+        cmocka_unit_test(a_whole_gang_in_a_queue_goes_with_its_workload),
         cmocka_unit_test(a_lease_is_renewed_for_all_pods),
         cmocka_unit_test(a_lease_is_the_group_of_its_run),
     };
