@@ -75,6 +75,7 @@ struct rb_instance {
     const char *run_id, *launch_id, *owner; // from tags rb:run-id, rb:launch-id, rb:owner; NULL: the tag is gone
     const char *expires_at;       // from the tag RB_LEASE_TAG: the instant at which the lease lapses; NULL: no such tag
     int64_t running_at_us;        // unix; start of billing as the cloud reports it; -1: unknown
+    int64_t pull_us;              // it runs: so much of the time since then its image was pulled; 0: not, or not by the cloud
     int64_t terminated_at_us;     // unix; -1: unknown, or not terminated
     const char *state_reason;     // e.g. "Server.SpotInstanceTermination"; of a pending one, why it waits. NULL: not said
     int64_t leaves_at_us;         // unix: it is being ended and its processes run until then at most; 0: it is not

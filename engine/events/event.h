@@ -25,7 +25,7 @@ enum rb_rules {
 enum rb_event_kind {
     RB_EVENT_START,           // rules: the run begins
     RB_EVENT_NODE_RUNNING,    // node, attempt: its queueing delay is over, billing has begun
-    RB_EVENT_NODE_READY,      // node, data_us: initialised, trials may start
+    RB_EVENT_NODE_READY,      // node, data_us, pull_us: initialised, trials may start
     RB_EVENT_NODE_REFUSED,    // node, attempt: no capacity; nothing is billed; the engine requests it again
     RB_EVENT_NODE_LOST,       // node: preempted, died or never came up; billed to this instant
     RB_EVENT_REPORT,          // trial, attempt, resource, metric, steps: one line of a training script
@@ -88,6 +88,7 @@ struct rb_event {
     int stand_in;             // NODE_RUNNING in virtual time: 1 + the offer that runs in the plan's place; 0: the plan's
                               // own, or in the journal's launches; not written
     int64_t data_us;          // NODE_READY: so long it fetched the job's data until now; 0: it fetched none
+    int64_t pull_us;          // NODE_READY: so long the image of its container was pulled; 0: there is none, it was there, or unknown
     uint64_t gpus;            // LENT: bit mask, all that may be used
     int64_t resource;
     double metric;            // any double, NaN included

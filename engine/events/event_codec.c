@@ -108,6 +108,8 @@ void rb_event_write(const struct rb_event *e, struct rb_json *j)
         rb_json_kint(j, "attempt", e->attempt);
         if (e->data_us > 0)
             rb_json_kint(j, "data_us", e->data_us);
+        if (e->pull_us > 0)
+            rb_json_kint(j, "pull_us", e->pull_us);
         break;
     case RB_EVENT_REPORT:
         rb_json_kint(j, "trial", e->trial);
@@ -194,9 +196,10 @@ static bool read_node_event(struct rb_map *m, struct rb_event *e, struct rb_err 
 
 static bool read_ready(struct rb_map *m, struct rb_event *e, struct rb_err *err)
 {
-    const struct rb_node *data = rb_map_get(m, "data_us");
+    const struct rb_node *data = rb_map_get(m, "data_us"), *pull = rb_map_get(m, "pull_us");
     return read_node_event(m, e, err) &&
-           (!data || rb_node_int(data, 0, RB_LIMIT_DURATION_S * RB_US_PER_S, &e->data_us, err));
+           (!data || rb_node_int(data, 0, RB_LIMIT_DURATION_S * RB_US_PER_S, &e->data_us, err)) &&
+           (!pull || rb_node_int(pull, 0, RB_LIMIT_DURATION_S * RB_US_PER_S, &e->pull_us, err));
 }
 
 static bool read_trial_event(struct rb_map *m, struct rb_event *e, struct rb_err *err)

@@ -375,6 +375,12 @@ static void on_fetched(void *ctx, int node, int64_t us)
     rb_pool_fetched(c->pool, node, us);
 }
 
+static void on_pulled(void *ctx, int node, int64_t us)
+{
+    struct rb_campaign *c = ctx;
+    rb_pool_pulled(c->pool, node, us);
+}
+
 static double batch_scale(const struct run *r, const struct rb_job *job)
 {
     const struct rb_campaign_run *m = &r->result;
@@ -836,6 +842,7 @@ struct rb_campaign *rb_campaign_create(const struct rb_campaign_config *config)
                    .prepared = on_prepared,
                    .fetching = on_fetching,
                    .fetched = on_fetched,
+                   .pulled = on_pulled,
                    .line = on_line,
                    .file = on_file,
                    .again = on_again,

@@ -36,6 +36,7 @@ static bool store_nodes(struct rb_measurement *m, int n_nodes, int64_t now, stru
             .market = rb_market_name(m->offer->market),
             .queue_s = ok ? (double)(n->running_us - n->requested_us) / 1e6 : -1,
             .init_s = ok ? (double)(n->prepared_us - n->running_us - n->data_us) / 1e6 : -1,
+            .pull_s = ok ? (double)n->pull_us / 1e6 : 0,
             .outcome = ok                               ? "ok"
                        : n->outcome == RB_POOL_CAPACITY ? "capacity"
                                                         : "timeout",

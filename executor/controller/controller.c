@@ -581,6 +581,7 @@ static struct rb_launcher_events launcher_events(struct rb_controller *c)
         .prepared = rb_run_node_prepared,
         .fetching = rb_run_node_fetching,
         .fetched = rb_run_node_fetched,
+        .pulled = rb_run_node_pulled,
         .line = rb_run_task_line,
         .file = rb_run_task_file,
         .again = rb_run_task_again,

@@ -97,6 +97,8 @@ static void observe_running(struct rb_run_node *n, const struct rb_instance *ins
 {
     struct rb_controller *c = n->c;
     rb_run_node_copy_addresses(n, instance);
+    if (instance->pull_us > 0)
+        n->pull_us = instance->pull_us;
     if (n->row.state == RB_LAUNCH_ACKED) {
         rb_run_node_enter(n, RB_LAUNCH_RUNNING);
         n->row.running_unix_us =

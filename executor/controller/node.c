@@ -264,6 +264,11 @@ void rb_run_node_fetched(void *ctx, int node, int64_t us)
     rb_run_node_at(ctx, node)->data_us = us;
 }
 
+void rb_run_node_pulled(void *ctx, int node, int64_t us)
+{
+    rb_run_node_at(ctx, node)->pull_us = us;
+}
+
 void rb_run_node_prepared(void *ctx, int node, const struct rb_err *err)
 {
     struct rb_controller *c = ctx;
@@ -292,7 +297,8 @@ void rb_run_node_prepared(void *ctx, int node, const struct rb_err *err)
         rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_NODE_READY,
                                                .node = n->id,
                                                .attempt = n->row.attempt,
-                                               .data_us = n->data_us});
+                                               .data_us = n->data_us,
+                                               .pull_us = n->pull_us});
 }
 
 bool rb_run_node_record_end(struct rb_controller *c, struct rb_run_node *n)

@@ -76,6 +76,7 @@ struct rb_run_node {
     bool let_go;                        // it was told to end, because no trial was left there
     bool fetching;                      // it brings the job's data to itself, for as long as that takes
     int64_t data_us;                    // how long that took
+    int64_t pull_us;                    // how long the image of its container was pulled; 0: it was not, or that is not known
     struct rb_silence boot;             // its patience ends: the node counts as lost
 };
 
@@ -124,6 +125,7 @@ void rb_run_node_prepared(void *ctx, int node, const struct rb_err *err);       
 void rb_run_node_waiting(void *ctx, int node, const char *why);                 // likewise
 void rb_run_node_fetching(void *ctx, int node, bool on);                        // likewise
 void rb_run_node_fetched(void *ctx, int node, int64_t us);                      // likewise
+void rb_run_node_pulled(void *ctx, int node, int64_t us);                       // likewise
 void rb_run_node_unreachable(void *ctx, int node, const char *why);             // likewise
 
 // End.

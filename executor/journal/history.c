@@ -227,6 +227,8 @@ static void write_node(const struct history *h, int i, struct rb_json *j)
                 n->node, n->attempt, offer->accelerator, offer->gpus, n->requested_us, n->running_us);
     rb_json_put(j, "ready_us: %jd|null release_us: %jd|null ended_us: %jd|null lost: %i", n->ready_us, n->release_us,
                 n->terminated_us >= 0 ? n->terminated_us : n->gone_us, h->lost[i]);
+    if (n->pull_us > 0)
+        rb_json_kint(j, "pull_us", n->pull_us);
     rb_json_put(j, "cost_uusd: %jd by:", n->cost_uusd);
     rb_bill_parts_write(&n->by, j);
     rb_json_key(j, "node_time_us");

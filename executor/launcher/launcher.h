@@ -68,6 +68,8 @@ struct rb_launcher_events {
     void (*fetching)(void *ctx, int node, bool on);
     // It has fetched the data, and this is how long the command ran on it: before `prepared`. May be NULL.
     void (*fetched)(void *ctx, int node, int64_t us);
+    // The image of its container is there, and was pulled for so long: before `prepared`. May be NULL.
+    void (*pulled)(void *ctx, int node, int64_t us);
     // The node is not ready yet: why the last try failed and what may help, or what the launcher is doing.
     void (*waiting)(void *ctx, int node, const char *why);
     // What a heartbeat found about the node's dead man's switch. Not called where nodes have none. May be NULL.

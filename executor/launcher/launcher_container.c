@@ -1,7 +1,8 @@
 // The container of a node, between its first command and the job's set-up.
 #include "executor/launcher/launcher_private.h"
 
-#include "base/errors/log.h"
+#include "base/limits.h"
+#include "base/text/units.h"
 #include "executor/transport/container.h"
 #include "profiles/job/job_image.h"
 #include "providers/registry/login.h"
@@ -27,16 +28,24 @@ static void report_trouble(struct rb_launcher_node *node, int code, const char *
     rb_launcher_report_prepared(node, &err);
 }
 
+// What the node prints is untrusted.
+static void report_pulled(const struct rb_launcher_node *node)
+{
+    const struct rb_launcher_events *events = &node->l->config.events;
+    const char *pull = strstr(rb_buf_str(&node->printed), pull_mark);
+    const int s = pull ? atoi(pull + strlen(pull_mark)) : 0;
+    if (events->pulled && s > 0 && s <= RB_LIMIT_DURATION_S)
+        events->pulled(events->ctx, node->spec.node, s * RB_US_PER_S);
+}
+
 static void on_made(void *arg, int code, const char *stderr_tail)
 {
     struct rb_launcher_node *node = arg;
     node->process = NULL;
     if (rb_launcher_held_up(node, code, stderr_tail, -1, &node->timer, make, node))
         return;
-    const char *pull = strstr(rb_buf_str(&node->printed), pull_mark);
-    if (code == 0 && pull)
-        rb_trace("launcher", "node %d: its image was there after %d s", node->spec.node,
-                 atoi(pull + strlen(pull_mark)));
+    if (code == 0)
+        report_pulled(node);
     if (code == 0)
         rb_launcher_set_up(node);
     else if (code == 255)

@@ -190,6 +190,8 @@ static void see_running(struct pool_node *n, const struct rb_instance *i)
     struct rb_pool *p = n->pool;
     if (n->seen.running_us < 0)
         n->seen.running_us = began_running_us(n, i->running_at_us);
+    if (i->pull_us > 0)
+        n->seen.pull_us = i->pull_us;
     if (!i->address || n->preparing || p->ending)
         return;
     n->preparing = true;
@@ -399,6 +401,11 @@ void rb_pool_fetching(struct rb_pool *p, int node, bool on)
 void rb_pool_fetched(struct rb_pool *p, int node, int64_t us)
 {
     p->nodes[node].seen.data_us = us;
+}
+
+void rb_pool_pulled(struct rb_pool *p, int node, int64_t us)
+{
+    p->nodes[node].seen.pull_us = us;
 }
 
 const struct rb_pool_node *rb_pool_node(const struct rb_pool *p, int node)

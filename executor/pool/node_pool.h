@@ -36,6 +36,7 @@ struct rb_pool_node {
     char instance_id[128], address[128];
     // Loop time; running: as the cloud reports it, if it does; -1: not yet.
     int64_t requested_us, running_us, prepared_us;
+    int64_t pull_us; // so long the image of its container was pulled; 0: it was not, or that is not known
     int64_t data_us; // so long it has fetched the job's data before it was prepared
 };
 
@@ -49,6 +50,7 @@ void rb_pool_prepared(struct rb_pool *p, int node, const struct rb_err *err);
 void rb_pool_waiting(struct rb_pool *p, int node, const char *why);
 void rb_pool_fetching(struct rb_pool *p, int node, bool on);
 void rb_pool_fetched(struct rb_pool *p, int node, int64_t us);
+void rb_pool_pulled(struct rb_pool *p, int node, int64_t us);
 void rb_pool_end(struct rb_pool *p); // terminates all, then calls `gone`; a second call does nothing
 const struct rb_pool_node *rb_pool_node(const struct rb_pool *p, int node);
 

@@ -27,6 +27,8 @@ struct maker {
         // By node of the engine, [n_lent]: GPU time lent to the run; n_lent is 0 if the nodes are the run's own.
         lent_us;
     int n_lent;
+    struct pull { int node, attempt; int64_t us; } *pulls; // [n_pulls]
+    int n_pulls;
     struct rb_arena *arena;
     struct rb_report *r;
     struct rb_journal_meta meta;
@@ -80,6 +82,10 @@ static bool take_event(void *ctx, const struct rb_event *e, struct rb_err *err)
     m->r->n_events++;
     if (e->kind == RB_EVENT_REPORT)
         take_progress(m, e->trial);
+    if (e->kind == RB_EVENT_NODE_READY && e->pull_us > 0) {
+        m->pulls = rb_arena_grow(m->arena, m->pulls, m->n_pulls, sizeof *m->pulls);
+        m->pulls[m->n_pulls++] = (struct pull){e->node, e->attempt, e->pull_us};
+    }
     if (e->kind == RB_EVENT_RESUME)
         m->over_us = -1;
     for (int i = 0; i < m->actions.n; i++)
@@ -182,6 +188,14 @@ static void take_stages(struct maker *m)
     }
 }
 
+static int64_t pull_us_of(const struct maker *m, const struct rb_launch_row *row)
+{
+    for (int i = 0; i < m->n_pulls; i++)
+        if (m->pulls[i].node == row->node && m->pulls[i].attempt == row->attempt)
+            return m->pulls[i].us;
+    return 0;
+}
+
 // For a launch in the report: unix times of the cloud become times of the run.
 static struct rb_report_node node_of(const struct maker *m, const struct rb_launch_row *row)
 {
@@ -196,6 +210,7 @@ static struct rb_report_node node_of(const struct maker *m, const struct rb_laun
         .requested_us = row->intent_us,
         .running_us = rb_report_run_time_us(row->running_unix_us, started, row->intent_us),
         .ready_us = row->ready_us,
+        .pull_us = pull_us_of(m, row),
         .terminated_us = rb_report_run_time_us(row->terminated_unix_us, started, row->intent_us),
         .attempt = row->attempt,
         .offer = row->offer,
@@ -431,8 +446,11 @@ static void write_node(const struct rb_report_node *n, struct rb_json *j)
 {
     rb_json_put(j, "{id: %s|null infra: %s instance_type: %s market: %s state: %s requested_us: %jd", n->id, n->infra,
                 n->instance_type, n->market, n->state, n->requested_us);
-    rb_json_put(j, "running_us: %jd|null ready_us: %jd|null terminated_us: %jd|null cost_uusd: %jd}", n->running_us,
+    rb_json_put(j, "running_us: %jd|null ready_us: %jd|null terminated_us: %jd|null cost_uusd: %jd", n->running_us,
                 n->ready_us, n->terminated_us, n->cost_uusd);
+    if (n->pull_us > 0)
+        rb_json_kint(j, "pull_us", n->pull_us);
+    rb_json_end_object(j);
 }
 
 // Only runs that have such a machine say so.

@@ -38,6 +38,7 @@ struct rb_report_node {
     int node;
     const char *id, *infra, *instance_type, *market, *state;
     int64_t requested_us, running_us, ready_us, terminated_us; // -1: not, or not yet
+    int64_t pull_us; // between running and ready the image of its container was pulled for so long; 0: not, or not known
     int64_t cost_uusd;
     // Used only by executor/journal/history.h.
     int attempt, offer;

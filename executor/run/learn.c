@@ -26,10 +26,10 @@ struct start {
     int n_units;
 };
 
-// How long a node has fetched the job's data.
+// How long a node has fetched the job's data and pulled its image.
 struct fetch {
     int node, attempt;
-    int64_t us;
+    int64_t data_us, pull_us;
 };
 
 struct lessons {
@@ -125,15 +125,16 @@ static void take_refusal(struct lessons *l, const struct rb_event *event)
 static void take_fetch(struct lessons *l, const struct rb_event *event)
 {
     l->fetches = rb_grow(l->fetches, l->n_fetches, sizeof *l->fetches);
-    l->fetches[l->n_fetches++] = (struct fetch){event->node, event->attempt, event->data_us};
+    l->fetches[l->n_fetches++] = (struct fetch){event->node, event->attempt, event->data_us, event->pull_us};
 }
 
-static int64_t fetched_us(const struct lessons *l, const struct rb_launch_row *row) // 0: it fetched nothing
+static const struct fetch *fetch_of(const struct lessons *l, const struct rb_launch_row *row)
 {
+    static const struct fetch nothing;
     for (int i = 0; i < l->n_fetches; i++)
         if (l->fetches[i].node == row->node && l->fetches[i].attempt == row->attempt)
-            return l->fetches[i].us;
-    return 0;
+            return &l->fetches[i];
+    return &nothing;
 }
 
 static bool take(void *ctx, const struct rb_event *event, struct rb_err *err)
@@ -142,7 +143,7 @@ static bool take(void *ctx, const struct rb_event *event, struct rb_err *err)
     (void)err;
     if (event->kind == RB_EVENT_NODE_REFUSED)
         take_refusal(l, event);
-    if (event->kind == RB_EVENT_NODE_READY && event->data_us > 0)
+    if (event->kind == RB_EVENT_NODE_READY && (event->data_us > 0 || event->pull_us > 0))
         take_fetch(l, event);
     rb_engine_step(l->engine, event, &l->actions);
     l->was_resumed |= event->kind == RB_EVENT_RESUME;
@@ -234,13 +235,23 @@ static const char *market_of(const struct rb_launch_row *r)
     return strcmp(r->market, rb_market_name(RB_MARKET_RESERVED)) == 0 ? rb_market_name(RB_MARKET_ON_DEMAND) : r->market;
 }
 
+// When the node began to run. A pod is seen to run only once it has its image, and is billed while it waits for it.
+static int64_t began_us(const struct rb_launch_row *r, const struct rb_journal_meta *meta, int64_t pull_us)
+{
+    const int64_t billed_us = r->running_unix_us - meta->started_unix_us;
+    if (pull_us == 0 || r->running_unix_us < 0 || billed_us >= r->running_us)
+        return r->running_us;
+    return billed_us > r->intent_us ? billed_us : r->intent_us;
+}
+
 static bool put_delays(struct lessons *l, const struct rb_run_files *f, struct rb_journal *j, struct rb_store *store,
                        struct rb_err *err)
 {
     struct rb_launch_row *rows;
+    struct rb_journal_meta meta;
     const int64_t now_us = rb_clock_unix_us();
     int n_rows, n = 0;
-    if (!rb_journal_launches(j, &l->arena, &rows, &n_rows, err))
+    if (!rb_journal_meta(j, &l->arena, &meta, err) || !rb_journal_launches(j, &l->arena, &rows, &n_rows, err))
         return false;
     rb_store_stamp(store, now_us, rb_ended_source(f->run_id, &l->arena));
     for (int i = 0; i < l->n_refusals && n < RB_ENDED_DELAYS / 2; i++, n++) {
@@ -250,7 +261,8 @@ static bool put_delays(struct lessons *l, const struct rb_run_files *f, struct r
     }
     for (int i = 0; i < n_rows && n < RB_ENDED_DELAYS; i++) {
         const struct rb_launch_row *r = &rows[i];
-        const int64_t data_us = fetched_us(l, r);
+        const int64_t data_us = fetch_of(l, r)->data_us, pull_us = fetch_of(l, r)->pull_us,
+                      running_us = began_us(r, &meta, pull_us);
         if (data_us > 0 && !put_reading(l->plan->job, r, data_us, now_us, store, err))
             return false;
         if (rb_infra_within(r->infra, "local") || r->ready_us < 0 || r->running_us < r->intent_us || r->ready_us < r->running_us)
@@ -258,8 +270,9 @@ static bool put_delays(struct lessons *l, const struct rb_run_files *f, struct r
         const struct rb_provision_sample p = {.infra = r->infra,
                                               .instance_type = r->instance_type,
                                               .market = market_of(r),
-                                              .queue_s = (double)(r->running_us - r->intent_us) / RB_US_PER_S,
-                                              .init_s = fmax(0, (double)(r->ready_us - r->running_us - data_us) / RB_US_PER_S),
+                                              .queue_s = (double)(running_us - r->intent_us) / RB_US_PER_S,
+                                              .init_s = fmax(0, (double)(r->ready_us - running_us - data_us) / RB_US_PER_S),
+                                              .pull_s = (double)pull_us / RB_US_PER_S,
                                               .outcome = "ok",
                                               .measured_at_us = now_us};
         if (!rb_store_add_provision(store, &p, err))

@@ -16,17 +16,21 @@ static bool fit_times(const struct rb_provision_sample *samples, int n, struct r
 {
     RB_AUTO(rb_auto_free) double *queue_s = rb_xcalloc((size_t)n, sizeof(*queue_s));
     RB_AUTO(rb_auto_free) double *init_s = rb_xcalloc((size_t)n, sizeof(*init_s));
-    int n_ok = 0;
+    RB_AUTO(rb_auto_free) double *pull_s = rb_xcalloc((size_t)n, sizeof(*pull_s));
+    int n_ok = 0, n_pulled = 0;
     for (int i = 0; i < n; i++) {
         out->n_capacity += strcmp(samples[i].outcome, "capacity") == 0;
         out->n_timeout += strcmp(samples[i].outcome, "timeout") == 0;
         if (strcmp(samples[i].outcome, "ok") == 0) {
             queue_s[n_ok] = samples[i].queue_s;
             init_s[n_ok++] = samples[i].init_s;
+            if (samples[i].pull_s > 0)
+                pull_s[n_pulled++] = samples[i].pull_s;
         }
     }
-    return n_ok == 0 || (rb_dist_fit_latency(queue_s, n_ok, arena, &out->queue, err) &&
-                         rb_dist_fit_latency(init_s, n_ok, arena, &out->init, err));
+    return (n_ok == 0 || (rb_dist_fit_latency(queue_s, n_ok, arena, &out->queue, err) &&
+                          rb_dist_fit_latency(init_s, n_ok, arena, &out->init, err))) &&
+           (n_pulled == 0 || rb_dist_fit_latency(pull_s, n_pulled, arena, &out->pull, err));
 }
 
 // A point shows what happened to the node since the previous point, so the first point of a history does not count.

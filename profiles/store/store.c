@@ -58,6 +58,9 @@
     " source TEXT NOT NULL, measured_at_us INTEGER NOT NULL) STRICT;"                                             \
     "CREATE INDEX reading_profile ON reading(profile);"
 
+// Schema 6: the part of init_s in which the image of a container was pulled; null: unknown.
+#define PULL_COLUMN "ALTER TABLE provision ADD COLUMN pull_s REAL CHECK(pull_s > 0);"
+
 // Texts name what was measured and are never null; a null number is one that was not measured.
 static const char schema[] =
     "CREATE TABLE profile(name TEXT PRIMARY KEY, document TEXT NOT NULL, source TEXT NOT NULL,"
@@ -96,7 +99,7 @@ enum { MADE = 3 }; // the schema that a new file begins with
 
 // From schema i to i + 1; from 0, an empty file, to MADE.
 static const char *const steps[RB_STORE_SCHEMA] = {schema, STEP_TABLE, FOUND_TABLES METRIC_COLUMNS,
-                                                    ENDED_TABLE, READING_TABLE};
+                                                    ENDED_TABLE, READING_TABLE, PULL_COLUMN};
 
 static bool make_private_dirs(char *path, struct rb_err *err)
 {

@@ -15,7 +15,7 @@
 
 // 2: what a run reported about its steps; 3: metrics of what ended runs found; 4: what ended runs measured, and how their
 // predictions fared; 5: how long nodes fetched the data of their job
-#define RB_STORE_SCHEMA 5
+#define RB_STORE_SCHEMA 6
 
 struct rb_store;
 
@@ -74,6 +74,7 @@ bool rb_store_add_throughput(struct rb_store *s, const char *profile, const char
 struct rb_provision_sample {
     const char *infra, *instance_type, *market;
     double queue_s, init_s;
+    double pull_s;               // of init_s: the image of its container was pulled; 0: not known
     const char *outcome;         // "ok", "capacity", "timeout"
     int64_t measured_at_us;
 };
@@ -131,6 +132,7 @@ struct rb_fit_report {
     struct rb_fit_provision {
         const char *infra, *instance_type, *market;
         struct rb_dist_fit queue, init;   // n = 0: no request succeeded, nothing could be fitted
+        struct rb_dist_fit pull;          // of init, where the image of a container was pulled; n = 0: nowhere
         int n_capacity, n_timeout;
         double exposure_h;                // observed node hours; 0: none
         int n_preempted;

@@ -377,7 +377,8 @@ static bool read_provision(sqlite3_stmt *row, struct rb_arena *arena, void *out,
                                           .queue_s = null_as(row, 3, -1),
                                           .init_s = null_as(row, 4, -1),
                                           .outcome = rb_store_text(row, 5, arena),
-                                          .measured_at_us = sqlite3_column_int64(row, 6)};
+                                          .measured_at_us = sqlite3_column_int64(row, 6),
+                                          .pull_s = null_as(row, 8, 0)};
     enum rb_market market;
     if (same_text(p.outcome, "ok") && (!is_time(p.queue_s) || !is_time(p.init_s)))
         return damaged(err, "provision", sqlite3_column_int64(row, 7), "two times");
@@ -431,8 +432,11 @@ static bool load_clouds(struct rb_store *s, struct rb_arena *arena, struct rb_sa
 {
     void *provisions, *spots;
     if (!rb_store_select(s,
-                         "SELECT infra, instance_type, market, queue_s, init_s, outcome, measured_at_us, id"
-                         " FROM provision ORDER BY infra, instance_type, market, id",
+                         s->schema < 6 // of an older program, and only read
+                             ? "SELECT infra, instance_type, market, queue_s, init_s, outcome, measured_at_us, id, NULL"
+                               " FROM provision ORDER BY infra, instance_type, market, id"
+                             : "SELECT infra, instance_type, market, queue_s, init_s, outcome, measured_at_us, id, pull_s"
+                               " FROM provision ORDER BY infra, instance_type, market, id",
                          NULL, read_provision, sizeof(*out->provisions), arena, &provisions, &out->n_provisions, err) ||
         !rb_store_select(s,
                          "SELECT infra, instance_type, at_us, preempted FROM spot WHERE preempted IS NOT NULL"

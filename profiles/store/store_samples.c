@@ -128,10 +128,11 @@ bool rb_store_add_throughput(struct rb_store *s, const char *profile, const char
 bool rb_store_add_provision(struct rb_store *s, const struct rb_provision_sample *p, struct rb_err *err)
 {
     return rb_store_run(s, err,
-                        "INSERT INTO provision(infra, instance_type, market, queue_s, init_s, outcome, source,"
-                        " measured_at_us) VALUES(?,?,?,?,?,?,?,?)",
-                        "sssddssI", p->infra, p->instance_type, p->market, p->queue_s < 0 ? NAN : p->queue_s,
-                        p->init_s < 0 ? NAN : p->init_s, p->outcome, s->source, p->measured_at_us);
+                        "INSERT INTO provision(infra, instance_type, market, queue_s, init_s, pull_s, outcome, source,"
+                        " measured_at_us) VALUES(?,?,?,?,?,?,?,?,?)",
+                        "sssdddssI", p->infra, p->instance_type, p->market, p->queue_s < 0 ? NAN : p->queue_s,
+                        p->init_s < 0 ? NAN : p->init_s, p->pull_s > 0 ? p->pull_s : NAN, p->outcome, s->source,
+                        p->measured_at_us);
 }
 
 bool rb_store_add_reading(struct rb_store *s, const char *profile, const struct rb_reading_sample *r, struct rb_err *err)

@@ -170,6 +170,9 @@ static void read_state(const struct reading *r, struct rb_kube_pod *pod)
                                                          : RB_INSTANCE_PENDING;
     if (i->state == RB_INSTANCE_RUNNING && is_over)
         i->state = RB_INSTANCE_STOPPING;
+    const int64_t started_us = instant_of(r->running, "startedAt");
+    if (i->state == RB_INSTANCE_RUNNING && pod->began_us >= 0 && started_us > pod->began_us)
+        i->pull_us = started_us - pod->began_us;
     if (i->state == RB_INSTANCE_TERMINATED)
         i->terminated_at_us = instant_of(r->terminated, "finishedAt");
     if (i->state == RB_INSTANCE_RUNNING && pod->is_ending) // the deletion's time is the one at which its grace is over

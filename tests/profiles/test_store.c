@@ -102,7 +102,7 @@ static void a_newer_version_is_refused(void **state)
     struct world *w = *state;
     rb_store_close(open_store(w, false));
     execute(w->db, "PRAGMA user_version=7; UPDATE writer SET version = '9.0.1'");
-    assert_refused(w, false, RB_ERR_INVALID, "written by rubberband 9.0.1 (schema 7, this program, " RB_VERSION ", reads up to 5)");
+    assert_refused(w, false, RB_ERR_INVALID, "written by rubberband 9.0.1 (schema 7, this program, " RB_VERSION ", reads up to 6)");
     execute(w->db, "UPDATE writer SET version = '9 ways to \x1b[31m mislead'");
     assert_refused(w, true, RB_ERR_INVALID, "written by a newer version (schema 7");
     execute(w->db, "DROP TABLE writer");
@@ -190,8 +190,8 @@ static void units_of_runs_count_beside_measured_ones(void **state)
     rb_store_close(s);
 }
 
-// What schemas 4 and 5 added.
-#define NO_ENDED "DROP TABLE reading; DROP TABLE ended; DROP INDEX run_of_run; ALTER TABLE run DROP COLUMN of_run;"
+// What schemas 4 to 6 added.
+#define NO_ENDED "ALTER TABLE provision DROP COLUMN pull_s; DROP TABLE reading; DROP TABLE ended; DROP INDEX run_of_run; ALTER TABLE run DROP COLUMN of_run;"
 
 static void an_older_store_is_read_and_brought_up_to_date(void **state)
 {
@@ -414,7 +414,7 @@ static void a_store_with_missing_tables_is_refused(void **state)
     s = open_store(w, true);
     assert_false(rb_store_list(s, &w->arena, &names, &n, &w->err));
     assert_int_equal(w->err.code, RB_ERR_INVALID);
-    assert_says(&w->err, "not a profile store of schema 5");
+    assert_says(&w->err, "not a profile store of schema 6");
     rb_store_close(s);
 }
 

@@ -250,7 +250,7 @@ static void a_spread_too_small_to_matter_is_not_explained(void **state)
 static void add_provision(struct world *w, struct rb_store *s, const char *market, double queue_s, double init_s,
                           const char *outcome)
 {
-    const struct rb_provision_sample p = {"aws/us-east-1", "g5.xlarge", market, queue_s, init_s, outcome, -1};
+    const struct rb_provision_sample p = {"aws/us-east-1", "g5.xlarge", market, queue_s, init_s, 0, outcome, -1};
     assert_ok(rb_store_add_provision(s, &p, &w->err), &w->err);
 }
 
@@ -277,6 +277,23 @@ static void provisioning_is_measured_once_for_all_profiles(void **state)
     assert_int_equal(r.provisions[0].n_timeout, 1);
     assert_null(rb_profile_provisioning(&r.profile, "aws/us-east-1", "g5.xlarge", RB_MARKET_SPOT));
     assert_null(rb_profile_provisioning(&r.profile, "aws/eu-west-1", "g5.xlarge", RB_MARKET_ON_DEMAND));
+    rb_store_close(s);
+}
+
+static void pulls_are_kept_as_a_part_of_the_start(void **state)
+{
+    struct world *w = *state;
+    struct rb_store *s = store_with_runs(w);
+    const double pull_s[] = {20, 24, 0, 22}; // 0: that node had the image, or did not say
+    for (int i = 0; i < N_OF(pull_s); i++) {
+        const struct rb_provision_sample p = {"k8s/lab", "g2", "on_demand", 5, 30 + i, pull_s[i], "ok", -1};
+        assert_ok(rb_store_add_provision(s, &p, &w->err), &w->err);
+    }
+    const struct rb_fit_report r = fit(w, s, "cifar");
+    assert_int_equal(r.provisions[0].init.n, 4);
+    assert_int_equal(r.provisions[0].pull.n, 3);
+    assert_close(rb_dist_mean(&r.provisions[0].pull.dist), 22, 0.5);
+    assert_close(rb_dist_mean(&rb_profile_provisioning(&r.profile, "k8s/lab", "g2", RB_MARKET_ON_DEMAND)->init_s), 31.5, 0.5);
     rb_store_close(s);
 }
 
@@ -504,6 +521,7 @@ int main(void)
         TEST(chance_is_not_a_dominant_hyperparameter),
         TEST(a_spread_too_small_to_matter_is_not_explained),
         TEST(provisioning_is_measured_once_for_all_profiles),
+        TEST(pulls_are_kept_as_a_part_of_the_start),
         TEST(readings_are_of_one_command_and_machine),
         TEST(spot_preemptions_are_counted_over_watched_hours),
         TEST(a_machine_that_never_came_cannot_be_planned_with),

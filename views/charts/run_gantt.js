@@ -176,14 +176,15 @@
         var kinds = {provisioning: [], "set-up": [], "waiting at the barrier": [], releasing: []}, lost = [];
         doc.history.nodes.forEach(function (n) {
             var end = n.ended_us, leaves = n.release_us === null || (end !== null && n.release_us > end) ? end : n.release_us;
-            function phase(kind, from, to) {
+            function phase(kind, from, to, more) {
                 var until = to === null ? doc.history.now_us : to;
                 if (from !== null && until > from)
                     kinds[kind].push({lane: lanes.by_node[n.node], top: 0, bottom: 1, start_us: from, end_us: until,
-                                      name: "node " + n.node + ", " + kind + " " + rb_charts.run.span(from, until)});
+                                      name: "node " + n.node + ", " + kind + " " + rb_charts.run.span(from, until) + (more || "")});
             }
             phase("provisioning", n.requested_us, n.running_us === null ? end : n.running_us);
-            phase("set-up", n.running_us, n.ready_us === null ? leaves : n.ready_us);
+            phase("set-up", n.running_us, n.ready_us === null ? leaves : n.ready_us,
+                  n.pull_us ? ", its image pulled for " + rb_charts.duration(n.pull_us) : "");
             phase("waiting at the barrier", n.ready_us, leaves);
             if (leaves !== end)
                 phase("releasing", leaves, end);

@@ -176,6 +176,8 @@ static void show_provisioning(const struct rb_fit_report *r, struct rb_buf *out)
                       p ? "measured" : "declared");
         show_latency("queueing", &v->queue_s, p ? &p->queue : NULL, out);
         show_latency("start of node", &v->init_s, p ? &p->init : NULL, out);
+        if (p && p->pull.n > 0)
+            show_latency("of it, image", &p->pull.dist, &p->pull, out);
         rb_buf_printf(out, "  no capacity    %.3g of requests", v->capacity_failure);
         if (p)
             rb_buf_printf(out, " (%d of %d)", p->n_capacity + p->n_timeout, p->n_capacity + p->n_timeout + p->queue.n);
@@ -354,6 +356,8 @@ static void put_provisions(struct rb_json *j, const struct rb_fit_report *r)
         rb_json_put(j, "{infra: %s instance_type: %s market: %s", p->infra, p->instance_type, p->market);
         put_dist_fit(j, "queue_s", &p->queue);
         put_dist_fit(j, "init_s", &p->init);
+        if (p->pull.n > 0)
+            put_dist_fit(j, "pull_s", &p->pull);
         rb_json_put(j, "ok: %d capacity: %d timeout: %d watched_hours: %g preempted: %d}", p->queue.n,
                     p->n_capacity, p->n_timeout, p->exposure_h, p->n_preempted);
     }

@@ -9,6 +9,7 @@ import random
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -293,6 +294,25 @@ class Runs(unittest.TestCase):
         tail = 540000 * 120 // 3600
         self.assertGreaterEqual(report["cost_uusd"]["actual"], len(report["nodes"]) * tail)
         self.assertIn("the cost is attributed", run.say("rbrun", "report", "k8s", "--state-dir", "state").stdout)
+
+    def test_the_pull_of_an_image_is_timed_apart(self):
+        slow = "{where: {front: k8s}, what: {boots_slowly: {factor: 12}}}"
+        cluster, run = self.on("--chaos", self.chaos("format: rb-chaos/1\nrules:\n  - %s\n" % slow), trials=2)
+        db = os.path.join(self.folder, "store.db")
+        run.env["RB_DB"] = db
+        run.say("rbprofile", "import", "profile.yaml")
+        run.say("rbplan", "work/job.yaml", "--planner", "static", "--prices", "prices.csv", "-o", "plan.json")
+        report = json.loads(run.say("rbrun", "plan.json", "--json", "--state-dir", "state").stdout.splitlines()[-1])
+        check_over(cluster, report)
+        with sqlite3.connect(db) as store:
+            kept = store.execute("SELECT queue_s, init_s, pull_s FROM provision").fetchall()
+        self.assertEqual(len(kept), len(report["nodes"]))
+        for node in report["nodes"]:  # whole seconds
+            self.assertGreaterEqual(node["ready_us"] - node["running_us"] + 1000000, node["pull_us"])
+            self.assertGreaterEqual(node["pull_us"], 2000000)
+        self.assertEqual(sorted(row[2] for row in kept), sorted(n["pull_us"] / 1e6 for n in report["nodes"]))
+        self.assertTrue(all(init_s >= pull_s - 1 for _, init_s, pull_s in kept), kept)
+        self.assertRegex(run.say("rbprofile", "show", "k8s").stdout, r"of it, image +\S+, mean")
 
     def test_prices_come_from_the_nodes(self):
         cluster, run = self.on(queue=", place: aws/us-east-1/us-east-1a, granted: [list nodes]", trials=2)
