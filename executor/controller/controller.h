@@ -21,6 +21,7 @@ struct rb_run_place {
     const struct rb_transport *transport; // of its nodes, for the launcher
     bool gives_birth;        // its nodes are launched with user data, and have addresses
     int64_t boot_timeout_us; // not ready for this long after the request: lost
+    int64_t held_timeout_us; // where requests may wait for days: billed, and held up for this long: lost; 0: boot_timeout_us says it
 };
 
 struct rb_controller_config {

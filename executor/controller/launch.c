@@ -102,6 +102,7 @@ static void fill_row(struct rb_run_node *n, const struct rb_action *a, int chose
     snprintf(n->row.market, sizeof n->row.market, "%s", rb_market_name(offer->market));
     n->tries = n->absent = n->denied_looks = 0;
     n->pull_us = 0;
+    n->held_us = -1;
     n->end_dated = false;
     n->said &= ~(unsigned)RB_SAID_OTHER_MARKET;
     n->absent_since_us = n->acked_us = -1;

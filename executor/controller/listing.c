@@ -186,6 +186,16 @@ static void note_waiting(struct rb_run_node *n, const char *why)
         rb_controller_note(n->c, "warning", "node %d (%s) waits: %s", n->id, n->row.instance_id, why);
 }
 
+// In a queue it may wait for its machine as long as it takes. From then on it is billed: what holds it up must pass soon.
+static void judge_hold(struct rb_run_node *n, const struct rb_instance *instance)
+{
+    const bool held = instance->state == RB_INSTANCE_PENDING && instance->running_at_us >= 0 && instance->state_reason;
+    if (n->row.state != RB_LAUNCH_ACKED || rb_run_node_place(n)->held_timeout_us == 0 || held == (n->held_us >= 0))
+        return;
+    n->held_us = held ? rb_controller_now_us(n->c) : -1;
+    rb_run_node_await_ready(n);
+}
+
 void rb_run_node_observe(struct rb_run_node *n, const struct rb_instance *instance)
 {
     struct rb_controller *c = n->c;
@@ -197,6 +207,7 @@ void rb_run_node_observe(struct rb_run_node *n, const struct rb_instance *instan
         rb_err_prefix(&fault, "node %d (%s)", n->id, n->row.instance_id);
         rb_controller_fail_run(c, &fault);
     }
+    judge_hold(n, instance);
     switch (instance->state) {
     case RB_INSTANCE_PENDING:
         if (instance->state_reason)

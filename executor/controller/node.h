@@ -74,6 +74,7 @@ struct rb_run_node {
     int64_t leaves_at_us;               // it must go by then: this controller's time; 0: it need not
     uint64_t leave_timer;
     bool let_go;                        // it was told to end, because no trial was left there
+    int64_t held_us;                    // since when it is billed and something holds it up; this controller's time, -1: nothing does
     bool fetching;                      // it brings the job's data to itself, for as long as that takes
     int64_t data_us;                    // how long that took
     int64_t pull_us;                    // how long the image of its container was pulled; 0: it was not, or that is not known

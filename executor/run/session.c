@@ -122,6 +122,7 @@ static void add_place(struct rb_session *s, int i, const struct rb_transport *tr
                             : is_near                      ? NEAR_BOOT_S
                                                            : FAR_BOOT_S) *
                            RB_US_PER_S,
+        .held_timeout_us = ops->waits_in_queue && !is_lent ? (is_near ? NEAR_BOOT_S : FAR_BOOT_S) * RB_US_PER_S : 0,
     };
     s->n_places++;
 }

@@ -16,6 +16,9 @@ static const char *const waiting_reasons[] = {
     "FailedMount",      "FailedCreatePodSandBox", "FailedAttachVolume",
 };
 
+// After these nothing holds it up any more.
+static const char *const moving_reasons[] = {"Pulling", "Pulled"};
+
 static void ask_next(struct rb_kube_hearing *h);
 
 static void ask(struct rb_kube_hearing *h, const char *name, const char *target, rb_api_decode_fn *decode,
@@ -51,9 +54,13 @@ static bool decode_events(void *arg, const char *body, size_t n, struct rb_err *
         const char *reason = rb_node_member_text(e, "reason"), *message = rb_node_member_text(e, "message");
         const int64_t at_us = instant_of(e);
         char clean[300];
-        if (!RB_ROW_OF(waiting_reasons, reason) || at_us < h->newest_us)
+        const bool moves = RB_ROW_OF(moving_reasons, reason) != NULL;
+        if ((!moves && !RB_ROW_OF(waiting_reasons, reason)) || at_us < h->newest_us)
             continue;
         h->newest_us = at_us;
+        h->text[0] = '\0';
+        if (moves)
+            continue;
         rb_log_sanitise(message, strlen(message), clean, sizeof clean);
         snprintf(h->text, sizeof h->text, "%.30s: %s", reason, clean);
     }
@@ -86,6 +93,7 @@ static void ask_events(struct rb_kube_hearing *h, const struct rb_kube_pod *pod)
     rb_percent_put(&target, "/api/v1/namespaces/%s/events?fieldSelector=%s&limit=%d", h->k->config.namespace, selector,
                    RB_KUBE_PAGE);
     ask(h, "events.list", rb_buf_str(&target), decode_events, events_known);
+    h->newest_us = pod->began_us + 1; // why it had no machine is over once it has one
 }
 
 // --- the last words of one that failed by itself

@@ -338,6 +338,35 @@ static void waits_for_the_data_of_a_job(void **state)
     fake_run_finish(&r);
 }
 
+// In a queue a node may wait for days, at no cost. One that has its machine, and does not start there, is billed.
+static void a_node_that_is_billed_and_held_up_is_lost(void **state)
+{
+    (void)state;
+    for (int billed = 0; billed < 2; billed++) {
+        struct fake_run r;
+        fake_run_init(&r, 1);
+        r.cloud.faults.never_boots = true;
+        r.boot_timeout_us = 7 * 24 * 60 * MINUTE_US;
+        r.held_timeout_us = 15 * MINUTE_US;
+        fake_run_open(&r);
+        const int64_t until_us = r.v.now_us + 120 * MINUTE_US;
+        while (r.v.now_us < until_us && !r.finished && virtual_loop_step(&r.v)) {
+            for (int i = 0; i < r.cloud.n_instances; i++) {
+                struct fake_instance *x = r.cloud.instances[i];
+                if (x->state != RB_INSTANCE_PENDING)
+                    continue;
+                x->reason = "FailedMount: secret \"s\" not found";
+                if (billed)
+                    x->running_unix_us = r.v.ours.unix_us(r.v.ours.ctx);
+            }
+        }
+        assert_int_equal(r.finished, billed);
+        if (billed)
+            assert_non_null(strstr(r.err.message, "has its machine, and did not start within 15 m 0 s: FailedMount: secret"));
+        fake_run_finish(&r);
+    }
+}
+
 static void gives_up_when_no_node_ever_boots(void **state)
 {
     (void)state;
@@ -761,6 +790,7 @@ int main(void)
         cmocka_unit_test(a_launch_that_was_not_answered_is_not_refused_by_a_denial),
         cmocka_unit_test(gives_up_when_no_node_can_be_set_up),
         cmocka_unit_test(waits_for_the_data_of_a_job),
+        cmocka_unit_test(a_node_that_is_billed_and_held_up_is_lost),
         cmocka_unit_test(gives_up_when_no_node_ever_boots),
         cmocka_unit_test(says_why_no_node_was_reached),
         cmocka_unit_test(ends_a_stranger_with_its_tag),

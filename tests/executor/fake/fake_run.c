@@ -323,7 +323,8 @@ void fake_run_open_dying(struct fake_run *r, int64_t n, enum rb_journal_death ho
     r->place = (struct rb_run_place){.infra = r->infra,
                                  .provider = &r->provider,
                                  .gives_birth = true,
-                                 .boot_timeout_us = r->boot_timeout_us};
+                                 .boot_timeout_us = r->boot_timeout_us,
+                                 .held_timeout_us = r->held_timeout_us};
     const struct rb_controller_config config = {
         .loop = &r->v.ours,
         .plan = r->plan,

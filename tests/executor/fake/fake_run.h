@@ -22,7 +22,7 @@ struct fake_run {
     struct rb_controller *controller;
     struct rb_follower *sampler; // of this controller; NULL: the job has none
     int64_t deadline_us, budget_uusd; // of a fresh journal; -1: none
-    int64_t poll_us, boot_timeout_us;
+    int64_t poll_us, boot_timeout_us, held_timeout_us;
     int capacity_retries;
     const struct rb_node_chooser *chooser; // NULL: none
     bool go_on;

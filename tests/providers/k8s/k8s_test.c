@@ -288,7 +288,7 @@ static void who_waits_for_too_long_is_sold_out(void **state)
         {ANSWER, 200, "Date: Thu, 01 Jan 2026 00:01:02 GMT\r\n",
          "{\"metadata\":{},\"items\":[" POD_OF(TOKEN, "0", "u-0") "]}"},
         {ANSWER, 200, NULL,
-         "{\"items\":[{\"reason\":\"Pulled\",\"message\":\"no reason to wait\",\"lastTimestamp\":\"2026-01-01T00:00:59Z\"},"
+         "{\"items\":[{\"reason\":\"TriggeredScaleUp\",\"message\":\"no reason to wait\",\"lastTimestamp\":\"2026-01-01T00:00:59Z\"},"
          "{\"reason\":\"NotTriggerScaleUp\",\"message\":\"1 max node group size reached\",\"lastTimestamp\":"
          "\"2026-01-01T00:00:50Z\"},{\"reason\":\"FailedScheduling\",\"message\":\"older\",\"lastTimestamp\":null,"
          "\"eventTime\":\"2026-01-01T00:00:40.000000Z\"}]}"},
@@ -316,6 +316,40 @@ static void who_waits_for_too_long_is_sold_out(void **state)
     assert_int_equal(w.state, RB_INSTANCE_PENDING);
     scripted_expect_begin(&w.s, 1, "GET /api/v1/namespaces/ml/pods?labelSelector=rb.run-id&limit=500 ");
     end(&w);
+}
+
+#define ON_MACHINE                                                                                                  \
+    "{\"metadata\":{},\"items\":[{\"metadata\":{\"name\":\"" NAME "-0\",\"uid\":\"u-0\",\"creationTimestamp\":"          \
+    "\"2026-01-01T00:00:00Z\"},\"status\":{\"phase\":\"Pending\",\"conditions\":[{\"type\":\"PodScheduled\",\"status\":" \
+    "\"True\",\"lastTransitionTime\":\"2026-01-01T00:00:10Z\"}]}}]}"
+#define EVENT(reason, second) \
+    "{\"reason\":\"" reason "\",\"message\":\"why\",\"lastTimestamp\":\"2026-01-01T00:00:" second "Z\"}"
+
+// What the scheduler said before is over, and so is a hold once the image is being pulled.
+static void what_holds_up_a_pod_on_its_machine(void **state)
+{
+    (void)state;
+    struct world w;
+    const struct {
+        const char *events, *says;
+    } cases[] = {
+        {"{\"items\":[" EVENT("FailedScheduling", "05") "]}", ""},
+        {"{\"items\":[" EVENT("FailedMount", "20") "," EVENT("FailedScheduling", "05") "]}", "FailedMount: why"},
+        {"{\"items\":[" EVENT("FailedMount", "20") "," EVENT("Pulling", "30") "]}", ""},
+        {"{\"items\":[" EVENT("Pulled", "30") "," EVENT("FailedCreatePodSandBox", "31") "]}", "FailedCreatePodSandBox: why"},
+    };
+    for (size_t i = 0; i < N_OF(cases); i++) {
+        const struct step steps[] = {{ANSWER, 200, NULL, LEASES},
+                                     {ANSWER, 200, "Date: Thu, 01 Jan 2026 00:01:02 GMT\r\n", ON_MACHINE},
+                                     {ANSWER, 200, NULL, cases[i].events}};
+        begin(&w, steps, N_OF(steps));
+        w.provider.ops->list(&w.provider, "digits", listed, &w);
+        scripted_wait(&w.s);
+        assert_int_equal(w.state, RB_INSTANCE_PENDING);
+        assert_true(w.running_at_us > 0);
+        assert_string_equal(w.reason, cases[i].says);
+        end(&w);
+    }
 }
 
 static void a_pod_that_failed_has_last_words(void **state)
@@ -554,6 +588,7 @@ int main(void)
         cmocka_unit_test(a_refused_gang_leaves_nothing),
         cmocka_unit_test(a_listing_begins_again),
         cmocka_unit_test(who_waits_for_too_long_is_sold_out),
+        cmocka_unit_test(what_holds_up_a_pod_on_its_machine),
         cmocka_unit_test(a_pod_that_failed_has_last_words),
         cmocka_unit_test(pods_are_priced_by_their_nodes),
         cmocka_unit_test(another_pod_of_that_name_is_left_alone),
