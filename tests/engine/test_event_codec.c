@@ -38,6 +38,8 @@ static void every_kind_has_its_text(void **state)
         {{.kind = RB_EVENT_START, .rules = RB_RULES_NOW}, "{\"time_us\":0,\"event\":\"start\",\"rules\":1}"},
         {{.kind = RB_EVENT_NODE_RUNNING, .time_us = 5, .node = 3, .attempt = 1},
          "{\"time_us\":5,\"event\":\"node_running\",\"node\":3,\"attempt\":1}"},
+        {{.kind = RB_EVENT_NODE_READY, .time_us = 5, .node = 3, .data_us = 7, .pull_us = 9},
+         "{\"time_us\":5,\"event\":\"node_ready\",\"node\":3,\"attempt\":0,\"data_us\":7,\"pull_us\":9}"},
         {{.kind = RB_EVENT_NODE_READY, .time_us = 5, .node = 3},
          "{\"time_us\":5,\"event\":\"node_ready\",\"node\":3,\"attempt\":0}"},
         {{.kind = RB_EVENT_NODE_REFUSED, .node = 1, .attempt = 2},
