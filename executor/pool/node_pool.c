@@ -209,10 +209,26 @@ static void see_running(struct pool_node *n, const struct rb_instance *i)
     p->launcher->ops->prepare(p->launcher, &node);
 }
 
+// The one before it has ended, and with it what was measured there. This one is ended in its stead.
+static void lose_place(struct pool_node *n, const struct rb_instance *i)
+{
+    struct rb_err err = {0};
+    rb_err_set(&err, RB_E_NODE_NOT_READY, "node %d ended by itself: another one, %s, has its place", n->index, i->id);
+    see_instance(n, i->id);
+    if (n->pool->ending)
+        end_node(n);
+    else
+        report(n, RB_POOL_FAILED, &err);
+}
+
 static void see(struct pool_node *n, const struct rb_instance *i)
 {
-    if (n->seen.instance_id[0] == '\0') // the answer to the launch was lost, but not the machine
+    if (n->seen.instance_id[0] == '\0') { // the answer to the launch was lost, but not the machine
         see_instance(n, i->id);
+    } else if (strcmp(n->seen.instance_id, i->id) != 0 && i->took_place_at_us > 0) {
+        lose_place(n, i);
+        return;
+    }
     switch (i->state) {
     case RB_INSTANCE_PENDING:
         break;

@@ -314,6 +314,19 @@ class Runs(unittest.TestCase):
         self.assertTrue(all(init_s >= pull_s - 1 for _, init_s, pull_s in kept), kept)
         self.assertRegex(run.say("rbprofile", "show", "k8s").stdout, r"of it, image +\S+, mean")
 
+    def test_a_pod_that_is_replaced_under_a_measurement_ends_it(self):
+        rule = "{where: {front: k8s}, times: 1, what: {replaced: {after: 3s}}}"
+        cluster, run = self.on("--chaos", self.chaos("format: rb-chaos/1\nrules:\n  - %s\n" % rule), trials=2, resource=3,
+                               epoch_s=2, kubernetes=", grace: 1s")
+        run.env["RB_DB"] = os.path.join(self.folder, "store.db")
+        run.say("rbprofile", "prices", "update", "--from", "prices.csv")
+        done = run.say("rbprofile", "train", "work/job.yaml", "--configs", "1", "--resource", "3", "--yes", "--state-dir", "state",
+                       expect=1)
+        self.assertIn("its node could no longer be reached: another pod has this name now", done.stderr)
+        cluster.await_no_pods()
+        self.assertEqual(cluster.objects("leases"), [])
+        self.assertEqual(len(cluster.ledger()["instances"]), 2)
+
     def test_prices_come_from_the_nodes(self):
         cluster, run = self.on(queue=", place: aws/us-east-1/us-east-1a, granted: [list nodes]", trials=2)
         run.write("aws.csv", "infra,instance_type,accelerator,gpus,gpu_memory_gb,vcpus,memory_gb,market,usd_per_hour\n"
