@@ -87,10 +87,12 @@ void rb_controller_notice_gap(struct rb_controller *c)
 void rb_controller_beat(void *arg)
 {
     struct rb_controller *c = arg;
-    for (int i = 0; i < c->n_nodes; i++)
-        if ((c->nodes[i]->link == RB_LINK_PREPARED && c->nodes[i]->row.state == RB_LAUNCH_READY && !c->nodes[i]->let_go) ||
-            (c->nodes[i]->link == RB_LINK_PREPARING && c->nodes[i]->fetching))
+    for (int i = 0; i < c->n_nodes; i++) {
+        const struct rb_run_node *n = c->nodes[i];
+        if ((n->link == RB_LINK_PREPARED && n->row.state == RB_LAUNCH_READY && !n->let_go) ||
+            (n->link == RB_LINK_PREPARING && n->fetching))
             c->launcher->ops->heartbeat(c->launcher, i, RB_CONTROLLER_DEAD_MAN_S);
+    }
     rb_controller_arm(c, &c->heartbeat_timer, RB_CONTROLLER_HEARTBEAT_S * RB_US_PER_S, rb_controller_beat, c);
 }
 

@@ -301,8 +301,8 @@ static void judge_absence(struct rb_run_node *n)
     }
 }
 
-// Another instance has its name, so it is gone, whatever its processes' followers have heard. Nothing reports the end of such
-// an instance: it counts until its name was taken.
+// Another instance has its name, so it is gone, whatever the followers of its processes have heard. Nothing reports when such
+// an instance ended: it is billed until its name was taken.
 static void lose_place(struct rb_run_node *n, const struct rb_instance *instance)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf why = RB_BUF_INIT;
@@ -360,7 +360,8 @@ static void judge_instance(struct rb_controller *c, const struct rb_run_call *ca
         rb_run_node_observe(n, instance);
     } else if (n && strcmp(n->row.instance_id, instance->id) != 0) {
         rb_run_node_adopt_stray(n, instance);
-        if (instance->took_place_at_us > 0 && n->acked_us < call->asked_us) // else the listing may show what was before it
+        // Asked for earlier, the listing may show what was there before it.
+        if (instance->took_place_at_us > 0 && n->acked_us < call->asked_us)
             lose_place(n, instance);
     } else if (alive && ours && instance->state != RB_INSTANCE_STOPPING) {
         end_orphan(c, call->infra, instance->id);

@@ -12,7 +12,8 @@
 static struct rb_run_node *new_node(struct rb_controller *c, int id)
 {
     struct rb_run_node *n = rb_xcalloc(1, sizeof *n);
-    *n = (struct rb_run_node){.c = c, .id = id, .absent_since_us = -1, .acked_us = -1, .exhausted_us = -1, .held_us = -1};
+    *n = (struct rb_run_node){
+        .c = c, .id = id, .absent_since_us = -1, .acked_us = -1, .exhausted_us = -1, .held_us = -1};
     return n;
 }
 
@@ -205,8 +206,9 @@ static void boot_timeout(void *arg)
 void rb_run_node_await_ready(struct rb_run_node *n)
 {
     const struct rb_run_place *place = rb_run_node_place(n);
-    const int64_t until_us = n->held_us >= 0 ? n->held_us + place->held_timeout_us : n->row.intent_us + place->boot_timeout_us,
-                  left_us = n->row.state == RB_LAUNCH_READY ? 0 : until_us - rb_controller_now_us(n->c);
+    const int64_t until_us = n->held_us >= 0 ? n->held_us + place->held_timeout_us
+                                             : n->row.intent_us + place->boot_timeout_us;
+    const int64_t left_us = n->row.state == RB_LAUNCH_READY ? 0 : until_us - rb_controller_now_us(n->c);
     const int64_t least_us = RB_CONTROLLER_REACH_S * RB_US_PER_S;
     rb_silence_begin(&n->boot, n->c->config.loop, left_us > least_us ? left_us : least_us, boot_timeout, n);
 }

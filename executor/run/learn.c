@@ -271,7 +271,8 @@ static bool put_delays(struct lessons *l, const struct rb_run_files *f, struct r
                                               .instance_type = r->instance_type,
                                               .market = market_of(r),
                                               .queue_s = (double)(running_us - r->intent_us) / RB_US_PER_S,
-                                              .init_s = fmax(0, (double)(r->ready_us - running_us - data_us) / RB_US_PER_S),
+                                              .init_s =
+                                                  fmax(0, (double)(r->ready_us - running_us - data_us) / RB_US_PER_S),
                                               .pull_s = (double)pull_us / RB_US_PER_S,
                                               .outcome = "ok",
                                               .measured_at_us = now_us};

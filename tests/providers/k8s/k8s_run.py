@@ -220,7 +220,7 @@ class Runs(unittest.TestCase):
             time.sleep(0.1)
         self.assertEqual(process.wait(100), 0)
         cluster.await_no_pods()
-        self.assertEqual(cluster.create("pods", copy_of(copies[0])), 201)  # nobody lives who knows of it, and its Lease is gone
+        self.assertEqual(cluster.create("pods", copy_of(copies[0])), 201)  # no controller knows of it, and its Lease is gone
         cluster.await_no_pods()
 
     def test_a_run_without_its_lease_ends_its_pods(self):
