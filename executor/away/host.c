@@ -35,8 +35,8 @@ bool rb_host_parse(const char *text, struct rb_host *out, struct rb_err *err)
     const bool has_port = address[n] == ':';
     if (!is_address(address, n) || n >= sizeof host.address ||
         (has_port && (!rb_parse_int(address + n + 1, &port) || port < 1 || port > 65535)))
-        return rb_err_set(err, RB_E_PLACE, "expected a place such as ssh:HOST or ssh:USER@HOST:PORT, got \"%.80s\"; on AWS a "
-                          "machine is made for a run that begins: `rbrun plan.json --at aws/REGION`",
+        return rb_err_set(err, RB_E_PLACE, "expected a place such as ssh:HOST or ssh:USER@HOST:PORT, got \"%.80s\"; on AWS and "
+                          "Google Cloud a machine is made for a run that begins: `rbrun plan.json --at aws/REGION`",
                           text);
     snprintf(host.name, sizeof host.name, "%s", text);
     snprintf(host.address, sizeof host.address, "%.*s", (int)n, address);

@@ -3,41 +3,27 @@
 #include "base/errors/log.h"
 #include "executor/journal/machine_row.h"
 #include "executor/journal/run_files.h"
-#include "profiles/catalog/infra.h"
+#include "providers/provider.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-// On a small general machine of the architecture that this program is built for. A type that is missing here cannot be made.
-#if defined(__aarch64__)
-#define SMALL_EC2 "t4g.small"
-#else
-#define SMALL_EC2 "t3.small"
-#endif
-static const struct {
-    const char *prefix, *machine_type;
-} kinds[] = {
-    {"ssh:", NULL},
-    {"aws/", SMALL_EC2},
-    {"mock/", SMALL_EC2},
-};
+// NULL: no machine is made there.
+static const char *type_made_at(const char *infra)
+{
+    const struct rb_provider_ops *ops;
+    char region[64];
+    return strlen(infra) < 64 && rb_provider_find(infra, &ops, region, NULL) ? ops->controller_type : NULL;
+}
 
 bool rb_place_parse(const char *text, struct rb_controller_place *out, struct rb_err *err)
 {
     struct rb_host host;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (strncmp(text, kinds[i].prefix, strlen(kinds[i].prefix)) != 0 || strlen(text) >= 64)
-            continue;
-        if (!kinds[i].machine_type && !rb_host_parse(text, &host, err))
-            return false;
-        out->machine_type = kinds[i].machine_type;
-        snprintf(out->name, sizeof out->name, "%s", text);
-        return true;
-    }
-    if (!rb_host_parse(text, &host, err)) // longer ones, and all that is no place
+    const char *type = type_made_at(text);
+    if (!type && !rb_host_parse(text, &host, err))
         return false;
-    out->machine_type = NULL;
+    out->machine_type = type;
     snprintf(out->name, sizeof out->name, "%s", text);
     return true;
 }

@@ -156,6 +156,7 @@ const struct rb_provider_ops rb_provider_gcp = {
     .name = "gcp",
     .summary = "Google Compute Engine",
     .launches_gangs = true,
+    .controller_type = RB_OF_THIS_ARCHITECTURE("e2-small", "t2a-standard-1"),
     .create = gcp_create,
     .destroy = gcp_destroy,
     .launch = rb_gcp_launch,

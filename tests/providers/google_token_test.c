@@ -4,6 +4,7 @@
 #include "google_account.h"
 #include "providers/gcp/google_credentials.h"
 #include "providers/gcp/google_jwt.h"
+#include "providers/gcp/google_project.h"
 #include "providers/gcp/google_token.h"
 #include "providers/wire/http.h"
 #include "scripted.h"
@@ -160,6 +161,32 @@ static void a_machine_by_its_metadata_service(void **state)
                      request);
     assert_non_null(strstr(request, "\r\nMetadata-Flavor: Google\r\n"));
     finish(&w);
+}
+
+static void a_machine_knows_its_project(void **state)
+{
+    (void)state;
+    struct scripted s;
+    struct rb_err err;
+    char project[64] = "";
+    const struct step steps[] = {
+        {.status = 200, .headers = "Metadata-Flavor: Google\r\n", .body = "lab-1"},
+        {.status = 200, .body = "of-a-stranger"},
+        {.status = 404, .headers = "Metadata-Flavor: Google\r\n", .body = "no"},
+        {.status = 200, .headers = "Metadata-Flavor: Google\r\n",
+         .body = "an-id-of-more-than-sixty-three-characters-which-no-project-may-have-at-all"}};
+    scripted_begin(&s, steps, 4);
+    assert_true(rb_google_project_of_machine(script_server_url(s.server), project, &err));
+    assert_string_equal(project, "lab-1");
+    const char *request = script_server_request(s.server, 0);
+    assert_ptr_equal(strstr(request, "GET /computeMetadata/v1/project/project-id HTTP/1.1\r\n"), request);
+    assert_non_null(strstr(request, "\r\nMetadata-Flavor: Google\r\n"));
+    for (int i = 1; i < 4; i++) {
+        assert_false(rb_google_project_of_machine(script_server_url(s.server), project, &err));
+        assert_says(&err, "RB3201 GOOGLE_CLOUD_PROJECT");
+    }
+    assert_string_equal(project, "lab-1");
+    scripted_end(&s);
 }
 
 // Anybody may sit at that address.
@@ -328,6 +355,7 @@ int main(void)
         TEST(an_assertion_is_signed),
         TEST(a_person_by_refresh_token),
         TEST(a_machine_by_its_metadata_service),
+        TEST(a_machine_knows_its_project),
         TEST(who_does_not_say_that_he_is_the_metadata_service_is_not_believed),
         TEST(a_token_is_kept_until_shortly_before_its_end),
         TEST(many_wait_for_one_token),

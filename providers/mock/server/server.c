@@ -15,6 +15,7 @@
 #include "providers/mock/server/connections.h"
 #include "providers/mock/server/exec_streams.h"
 #include "providers/mock/server/gate.h"
+#include "providers/wire/digest.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -498,7 +499,10 @@ static void start_cloud(struct server *s)
     s->ec2 = (struct rb_mock_ec2){.cloud = s->cloud, .keys = s->config->keys};
     s->gcp = rb_mock_gcp_create(s->cloud, s->config->account, s->config->gcp_token);
     rb_mock_gcp_set_console(s->gcp, read_console, s);
-    s->control = (struct rb_mock_control){.cloud = s->cloud, .nodes = s->nodes, .nodes_dir = s->nodes_dir};
+    s->control = (struct rb_mock_control){.cloud = s->cloud, .nodes = s->nodes, .gcp = s->gcp, .nodes_dir = s->nodes_dir};
+    uint8_t secret[16];
+    rb_random_bytes(secret, sizeof secret);
+    rb_digest_hex(secret, sizeof secret, s->control.metadata_secret);
     s->ledger_version = UINT64_MAX; // an empty ledger is worth a file too
 }
 
@@ -542,7 +546,7 @@ static bool announce(struct server *s, struct rb_err *err)
     snprintf(k8s_url, sizeof k8s_url, "http://127.0.0.1:%d", s->doors[FRONT_K8S].port);
     snprintf(tls_url, sizeof tls_url, "https://127.0.0.1:%d", s->doors[FRONT_K8S_TLS].port);
     snprintf(metadata_url, sizeof metadata_url, "%s" RB_MOCK_CONTROL_PREFIX "metadata", ec2_url);
-    rb_nodes_serve_metadata(s->nodes, metadata_url);
+    rb_nodes_serve_metadata(s->nodes, metadata_url, s->control.metadata_secret);
     const struct rb_mock_passport passport = {.dir = s->keys_dir,
                                               .key = &s->config->keys.keys[0],
                                               .account = s->config->account,
