@@ -3,6 +3,7 @@
 
 #include "base/open_files.h"
 #include "commands/program.h"
+#include "executor/run/own_machine.h"
 #include "executor/transport/transport_k8s.h"
 
 #include <signal.h>
@@ -63,6 +64,8 @@ int main(int argc, char **argv)
     int code;
     if (rb_transport_k8s_helps(argc, argv, &code))
         return code;
+    if (rb_own_machine_helps(argc, argv))
+        return 0;
     static const struct rb_program program = {
         .command = &rb_run_main,
         .open_files = RB_OPEN_FILES_TO_TALK,

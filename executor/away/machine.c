@@ -72,17 +72,18 @@ bool rb_machine_choose(const struct rb_plan *plan, const char *infra, const char
                        struct rb_err *err)
 {
     const struct rb_resources *resources = &plan->job->resources;
+    const struct rb_controller_spec *own = &resources->controller;
     const char *image = rb_image_for(plan->images, plan->n_images, infra);
     struct rb_machine m = {.port = rb_ssh_port(resources), .running_unix_us = -1};
     if (!rents_there(plan, infra, err))
         return false;
-    if (!resources->instance_profile)
+    if (!own->instance_profile && !resources->instance_profile)
         return rb_err_set(err, RB_E_MACHINE_PROFILE,
-                          "resources.instance_profile is not set: no credentials are copied, so a controller in %s needs "
+                          "resources.controller.instance_profile is not set: no credentials are copied, so a controller in %s needs "
                           "a profile that may launch and end nodes; docs/howto/close-the-laptop.md says which rights",
                           infra);
     snprintf(m.infra, sizeof m.infra, "%s", infra);
-    snprintf(m.instance_type, sizeof m.instance_type, "%s", instance_type);
+    snprintf(m.instance_type, sizeof m.instance_type, "%s", own->instance_type ? own->instance_type : instance_type);
     snprintf(m.image, sizeof m.image, "%s", image ? image : "");
     snprintf(m.user, sizeof m.user, "%s", rb_ssh_user(resources));
     if (!find_price(infra, &m, err))
@@ -91,11 +92,16 @@ bool rb_machine_choose(const struct rb_plan *plan, const char *infra, const char
     return true;
 }
 
+int64_t rb_machine_keep_us(const struct rb_resources *resources)
+{
+    return resources->controller.keep_us ? resources->controller.keep_us : RB_MACHINE_KEEP_S * RB_US_PER_S;
+}
+
 int64_t rb_machine_most_uusd(const struct rb_machine *m, const struct rb_plan *plan, int64_t deadline_us)
 {
     const struct rb_billing billing = {.rate = {m->uusd_per_hour}};
     const int64_t run_us = deadline_us >= 0 ? deadline_us : plan->estimate.time_us.p95;
-    return rb_bill_node(&billing, 0, run_us + RB_MACHINE_KEEP_S * RB_US_PER_S).total_uusd;
+    return rb_bill_node(&billing, 0, run_us + rb_machine_keep_us(&plan->job->resources)).total_uusd;
 }
 
 // --- one conversation with its cloud
@@ -209,6 +215,8 @@ static bool request(struct talk *t, const struct rb_plan *plan, const char *user
         .n_tags = (int)(sizeof tags / sizeof *tags),
     };
     rb_launch_take(&request, resources);
+    if (resources->controller.instance_profile)
+        request.instance_profile = resources->controller.instance_profile;
     t->launch = &request;
     launch(t);
     return run(t, err);
@@ -323,7 +331,7 @@ static bool draft(const struct rb_plan *plan, const struct rb_elsewhere *e, int6
     m->asked_unix_us = rb_clock_unix_us();
     m->lifetime_s = (deadline_us >= 0 ? deadline_us / RB_US_PER_S + RB_CONTROLLER_END_SLACK_S
                                       : RB_CONTROLLER_MAX_LIFETIME_S) +
-                    RB_MACHINE_KEEP_S;
+                    rb_machine_keep_us(&plan->job->resources) / RB_US_PER_S;
     const bool ok = rb_transport_ssh.prepare(&birth, err) &&
                     rb_transport_ssh.make_user_data(&birth, &user_data, m->host_key, err) &&
                     keep_user_data(e->dir, &user_data, err) && rb_machine_write(e->dir, m, err);
@@ -431,4 +439,28 @@ bool rb_machine_end(const struct rb_machine *m, const char *run_id, int64_t *out
         return false;
     *out_ended_unix_us = t.ended_unix_us;
     return true;
+}
+
+// --- its lease
+
+static void renewed(void *arg, const struct rb_err *err)
+{
+    conclude(arg, err);
+}
+
+bool rb_machine_renew(const struct rb_machine *m, const struct rb_resources *resources, int64_t until_unix_us,
+                      struct rb_err *err)
+{
+    struct rb_machine machine = *m;
+    char until[32];
+    const char *id = machine.instance_id;
+    RB_AUTO(finish) struct talk t = {.machine = &machine};
+    rb_lease_format(until_unix_us, until);
+    const struct rb_tag lease = {RB_LEASE_TAG, until};
+    if (!begin(&t, resources, err))
+        return false;
+    if (!t.provider.ops->renew)
+        return true;
+    t.provider.ops->renew(&t.provider, &id, 1, &lease, renewed, &t);
+    return run(&t, err);
 }

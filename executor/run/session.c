@@ -7,7 +7,6 @@
 #include "engine/core/policy.h"
 #include "executor/away/detach.h"
 #include "executor/away/machine.h"
-#include "executor/controller/lease.h"
 #include "executor/controller/node.h"
 #include "executor/controller/placement_group.h"
 #include "executor/gc/groups.h"
@@ -677,29 +676,6 @@ static bool begin_machine(struct rb_session *s, struct rb_err *err)
     return rb_own_machine_beat(RB_CONTROLLER_DEAD_MAN_S, err) && rb_machine_row_write(s->journal, &s->machine, err);
 }
 
-static void lease_kept(void *arg, const struct rb_err *err)
-{
-    struct rb_session *s = arg;
-    if (err)
-        rb_warn("the lease of the controller's machine could not be moved, so `rbrun gc` elsewhere may end it within half an "
-                "hour, and the run's files with it: %s", err->message);
-    rb_loop_uv_stop(s->uv);
-}
-
-static void keep_lease(struct rb_session *s)
-{
-    char until[32];
-    const char *id = s->machine.instance_id;
-    int i = 0;
-    while (i < s->n_places && strcmp(s->infras[i], s->machine.infra) != 0)
-        i++;
-    if (i == s->n_places || !s->providers[i].ops->renew)
-        return;
-    rb_lease_format(s->machine.ends_unix_us - 60 * RB_US_PER_S, until); // a longer one would count as none
-    s->providers[i].ops->renew(&s->providers[i], &id, 1, &(struct rb_tag){RB_LEASE_TAG, until}, lease_kept, s);
-    rb_loop_uv_run(s->uv);
-}
-
 // The run is over, and its files are on this machine: it stays for a while, then its switch ends it.
 static void keep_machine(struct rb_session *s)
 {
@@ -707,11 +683,14 @@ static void keep_machine(struct rb_session *s)
     if (!s->on_machine)
         return;
     s->loop->timer_cancel(s->loop->ctx, s->beat_timer);
-    s->machine.ends_unix_us = s->loop->unix_us(s->loop->ctx) + RB_MACHINE_KEEP_S * RB_US_PER_S;
-    if (!rb_own_machine_beat(RB_MACHINE_KEEP_S, &why))
+    const int64_t keep_us = rb_machine_keep_us(&s->files->plan.job->resources);
+    s->machine.ends_unix_us = s->loop->unix_us(s->loop->ctx) + keep_us;
+    if (!rb_own_machine_beat(keep_us / RB_US_PER_S, &why))
         rb_warn("%s", why.message);
     write_machine(s);
-    keep_lease(s);
+    if (!rb_own_machine_keep(s->files, &s->machine, lease_us(), &why))
+        rb_warn("the lease of the controller's machine could not be moved, so `rbrun gc` elsewhere may end it within half an "
+                "hour, and the run's files with it: %s", why.message);
 }
 
 static struct rb_controller_config controller_config(struct rb_session *s)

@@ -120,6 +120,13 @@ struct rb_kubernetes_spec {
     int64_t uusd_per_gpu_hour;    // likewise
 };
 
+// The machine that is made for a controller (docs/howto/close-the-laptop.md).
+struct rb_controller_spec {
+    const char *instance_type;    // NULL: the provider's own small one
+    const char *instance_profile; // NULL: that of the nodes
+    int64_t keep_us;              // from the end of the run to its own; 0: an hour
+};
+
 struct rb_reservation;
 struct rb_resources {
     struct rb_string_list infra;           // "aws/us-east-1", "local", ...; at least one
@@ -134,7 +141,8 @@ struct rb_resources {
     int ssh_port;
     struct rb_string_list subnets, security_groups; // aws
     const char *instance_profile;                    // aws, NULL: none
-    struct rb_slurm_spec slurm;                      // all zero: none
+    struct rb_controller_spec controller;            // all zero: not said
+    struct rb_slurm_spec slurm;                      // likewise: none
     struct rb_kubernetes_spec kubernetes;            // likewise
     struct rb_reservation *reservations;             // profiles/catalog/reservation.h
     int n_reservations;

@@ -146,6 +146,7 @@ static void test_every_key_is_read(void **state)
         "  subnets: [subnet-1]\n"
         "  security_groups: [sg-1, sg-2]\n"
         "  instance_profile: rb\n"
+        "  controller: {instance_type: t3.medium, instance_profile: rb-controller, keep: 12h}\n"
         "  slurm: {shared_dir: /shared, url: unix:/run/s, account: ml, cpus_per_gpu: 8, memory_per_gpu: 64GB}\n"
         "deadline: 2026-08-01T12:00:00Z\n"
         "budget: 40\n"
@@ -190,6 +191,9 @@ static void test_every_key_is_read(void **state)
     assert_int_equal(j->resources.disk_bytes, INT64_C(200000000000));
     assert_string_equal(j->resources.security_groups.items[1], "sg-2");
     assert_string_equal(j->resources.instance_profile, "rb");
+    assert_string_equal(j->resources.controller.instance_type, "t3.medium");
+    assert_string_equal(j->resources.controller.instance_profile, "rb-controller");
+    assert_int_equal(j->resources.controller.keep_us, 12 * 3600 * RB_US_PER_S);
     assert_string_equal(j->resources.slurm.shared_dir, "/shared");
     assert_string_equal(j->resources.slurm.url, "unix:/run/s");
     assert_string_equal(j->resources.slurm.account, "ml");
@@ -480,6 +484,8 @@ static void test_bad_resources_and_constraints(void **state)
          "NoExecute"},
         {0, "resources: {kubernetes: {grace: 2h}}", 7, "resources.kubernetes.grace", "at most 1h"},
         {0, "resources: {kubernetes: {price_per_gpu_hour: 10001}}", 7, "resources.kubernetes.price_per_gpu_hour", "at most 10000"},
+        {0, "resources: {controller: {keep: 1m}}", 7, "resources.controller.keep", "10m..7d"},
+        {0, "resources: {controller: {keep: 8d}}", 7, "resources.controller.keep", "10m..7d"},
         {0, "resources: {kubernetes: {release: 2d}}", 7, "resources.kubernetes.release", "at most 1d"},
         {0, "resources: {kubernetes: {shm_size: 3}}", 7, "resources.kubernetes.shm_size", "no unit"},
         {0, "resources: {kubernetes: {namespac: x}}", 7, "resources.kubernetes.namespac", "did you mean \"namespace\""},

@@ -251,6 +251,8 @@ static struct rb_resources any_resources(struct maker *m)
                              .subnets = some(m, types, (int)N_OF(types), 0),
                              .security_groups = some(m, types, (int)N_OF(types), 0),
                              .instance_profile = coin(m) ? NULL : any_text(m),
+                             .controller = {coin(m) ? NULL : any_text(m), coin(m) ? NULL : any_text(m),
+                                            coin(m) ? 0 : between(m, INT64_C(600000000), INT64_C(604800000000))},
                              .kubernetes = coin(m) ? (struct rb_kubernetes_spec){0} : some_kubernetes(m),
                              .slurm = coin(m) ? (struct rb_slurm_spec){0} : some_slurm(m)};
     r.image_ids = some_pairs(m, infra, (int)N_OF(infra), false, &r.n_image_ids);
@@ -467,6 +469,9 @@ static void same_resources(const struct rb_resources *a, const struct rb_resourc
     same_list(&a->subnets, &b->subnets);
     same_list(&a->security_groups, &b->security_groups);
     same_text(a->instance_profile, b->instance_profile);
+    same_text(a->controller.instance_type, b->controller.instance_type);
+    same_text(a->controller.instance_profile, b->controller.instance_profile);
+    assert_true(a->controller.keep_us == b->controller.keep_us);
     same_kubernetes(&a->kubernetes, &b->kubernetes);
     same_text(a->slurm.shared_dir, b->slurm.shared_dir);
     same_text(a->slurm.url, b->slurm.url);

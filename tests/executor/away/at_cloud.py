@@ -4,6 +4,7 @@ whose machines are sshd on loopback. Usage: at_cloud.py --bin BUILD_DIR [TEST]..
 import argparse
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -27,7 +28,7 @@ GCP_TYPE = "n1-standard-8+nvidia-tesla-t4:2"
 GCP_PRICES = """%(infra)s,e2-small,CPU,1,0,2,2,on_demand,0.0168,test,2026-07-20T00:00:00Z
 %(infra)s,%(type)s,T4,2,16,8,30,on_demand,1.08,test,2026-07-20T00:00:00Z
 """ % {"infra": ON_GCP, "type": GCP_TYPE}
-GCP_RESOURCES = ("infra: [%s], instance_types: [\"%s\"], instance_profile: rb@test.iam.gserviceaccount.com, max_nodes: 2, image_id: {%s: "
+GCP_RESOURCES = ("infra: [%s], instance_types: [\"%s\"], controller: {instance_profile: rb@test.iam.gserviceaccount.com}, max_nodes: 2, image_id: {%s: "
                  "projects/ubuntu-os-cloud/global/images/family/ubuntu-2404-lts-amd64}" % (ON_GCP, GCP_TYPE, ON_GCP))
 PROFILE = "instance_types: [two.gpus], instance_profile: rb-controller, max_nodes: 2"
 JOB = kill9.JOB.replace("instance_types: [two.gpus], max_nodes: 2", PROFILE)
@@ -44,6 +45,7 @@ class MachineCase(unittest.TestCase):
     """A run is to begin at .place, on a machine of .machine_type."""
     bin_dir = None
     place, machine_type, job, prices = PLACE, "t3.small", JOB, PRICE
+    more_there = {}
 
     def begin_cloud(self):
         """The cloud, and what its customer here has; returns what the machine has."""
@@ -60,7 +62,7 @@ class MachineCase(unittest.TestCase):
         self.addCleanup(self.cloud.__exit__)
         self.say, self.write = self.here.say, self.here.write
         self.here.env["RB_DB"] = os.path.join(self.home, "own.db")
-        there = dict(there, RB_SSH_PORT=str(self.cloud.ssh_port), RB_SSH_USER=self.here.env["RB_SSH_USER"])
+        there = dict(there, **self.more_there, RB_SSH_PORT=str(self.cloud.ssh_port), RB_SSH_USER=self.here.env["RB_SSH_USER"])
         exports = "export %s; " % " ".join("%s=%s" % item for item in there.items())
         self.write("tools/ssh", SSH % shlex.quote(exports))
         os.chmod(os.path.join(self.home, "tools/ssh"), 0o700)
@@ -190,6 +192,9 @@ class AtCloud(MachineCase):
                 self.assertIn(says, self.say("rbrun", "plan.json", "--at", place, "--yes", expect=2).stderr)
         self.refuse("leaves nothing for nodes", 3, "--max-cost", "0.01")
         self.refuse("RB4471", 7, RB_DB=os.path.join(self.home, "none.db"))
+        self.write("work/job.yaml", JOB.replace("max_nodes", "controller: {instance_type: t3.medium}, max_nodes"))
+        self.here.make_plan("work/job.yaml", profile_file="work/profile.yaml")
+        self.refuse("would be a t3.medium in mock/us-east-1, whose price is unknown", 7)
         self.write("work/job.yaml", kill9.JOB)
         self.here.make_plan("work/job.yaml", profile_file="work/profile.yaml")
         self.refuse("RB4470", 2)
@@ -218,6 +223,48 @@ class AtCloud(MachineCase):
         self.assertEqual(len(self.machines(alive=False)), 1)
         self.assertEqual(self.alive(), [])
 
+class Forgotten(MachineCase):
+    """Machines that nobody fetches a run from. Leases are short there, and a watchdog sees nothing but these."""
+    job = JOB.replace("max_nodes", "controller: {keep: 2h}, max_nodes")
+    more_there = {"RB_TEST_LEASE_S": "3"}
+
+    def gc(self, *options):
+        return json.loads(self.say("rbrun", "gc", "--json", "--infra", PLACE, "--older-than", "0s", *options).stdout)
+
+    def watch(self, *options):
+        owner = self.machines()[0]["tags"]["rb:owner"]
+        return self.gc("--expired", "--owner", owner, "--state-dir", os.path.join(self.home, "another"), *options)
+
+    def test_it_is_kept_for_as_long_as_the_job_says_and_no_longer_than_its_lease(self):
+        run = json.loads(self.start().stdout)["run"]
+        self.say("rbrun", "attach", run)
+        machine, = self.machines()
+        self.assertGreater(self.switch_s(machine), 2 * 3600 - 60)
+        row, = json.loads(self.say("rbrun", "list", "--json").stdout)["runs"]
+        self.assertEqual((row["run"], row["outcome"], row["controller"]), (run, "elsewhere", PLACE))
+        time.sleep(5)  # longer than a lease
+        for found in (self.watch(), self.gc()):
+            self.assertEqual((found["left_over"], [i["id"] for i in found["in_use_elsewhere"]]), ([], [machine["id"]]))
+        helper = subprocess.run(["pgrep", "-f", "keep-machine.*" + run], capture_output=True, text=True, check=True).stdout.split()
+        self.assertEqual(len(helper), 1)
+        os.kill(int(helper[0]), signal.SIGKILL)
+        until = time.monotonic() + 20
+        while self.alive() and time.monotonic() < until:
+            self.watch("--yes")
+        self.assertEqual(self.alive(), [])
+
+    def test_a_controller_that_died_leaves_nothing(self):
+        said = json.loads(self.start().stdout)
+        while len(self.alive()) == 1:
+            time.sleep(0.05)
+        os.kill(said["process"], signal.SIGKILL)
+        until = time.monotonic() + 20
+        while self.alive() and time.monotonic() < until:
+            self.gc("--yes")
+        self.assertEqual(self.alive(), [])
+        self.assertIn("has ended", self.say("rbrun", "status", said["run"], expect=1).stderr)
+
+
 class AtComputeEngine(MachineCase):
     """The machine has no key: its service account opens the cloud, and its metadata service knows the project."""
     place, machine_type, prices = ON_GCP, "e2-small", GCP_PRICES
@@ -233,14 +280,33 @@ class AtComputeEngine(MachineCase):
     def test_it_begins_there_and_comes_home(self):
         self.begins_there_and_comes_home()
 
-    def test_a_stranger_gets_no_token(self):
-        self.start()
+    def asks(self, url, what):
+        """What a metadata service answers."""
+        request = urllib.request.Request(url + "computeMetadata/v1/instance/" + what, headers={"Metadata-Flavor": "Google"})
+        try:
+            with urllib.request.urlopen(request, timeout=10) as answer:
+                return answer.status
+        except urllib.error.HTTPError as refused:
+            return refused.code
+
+    def test_only_the_machine_has_rights(self):
+        self.write("work/job.yaml", self.job.replace("run: ", "envs: {EPOCH_S: '2'}\nrun: "))
+        self.here.make_plan("work/job.yaml", profile_file="work/profile.yaml")
+        run = json.loads(self.start().stdout)["run"]
         machine, = self.machines()
-        request = urllib.request.Request("%s/_rbmock/metadata/%s/computeMetadata/v1/instance/service-accounts/default/token"
-                                         % (self.cloud.url, machine["id"]), headers={"Metadata-Flavor": "Google"})
-        with self.assertRaises(urllib.error.HTTPError) as refused:
-            urllib.request.urlopen(request, timeout=10)
-        self.assertEqual(refused.exception.code, 404)
+        token = "service-accounts/default/token"
+        self.assertEqual(self.asks("%s/_rbmock/metadata/%s/" % (self.cloud.url, machine["id"]), token), 404, "its address is no secret")
+        while len(self.alive()) == 1:
+            time.sleep(0.1)
+        for i in self.alive():
+            session = os.path.join(self.home, "cloud/nodes", i, "session")
+            while not os.path.exists(session):
+                time.sleep(0.1)
+            with open(session, encoding="utf-8") as f:
+                url = re.search("AWS_EC2_METADATA_SERVICE_ENDPOINT='?(http[^'\\n]*)", f.read()).group(1)
+            self.assertEqual(self.asks(url, token), 200 if i == machine["id"] else 404)
+            self.assertEqual(self.asks(url, "preempted"), 200)
+        self.say("rbrun", "stop", run)
 
 
 if __name__ == "__main__":
