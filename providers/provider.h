@@ -183,6 +183,9 @@ struct rb_provider_ops {
     bool (*endpoint)(const char *region, char *out, size_t size, struct rb_err *err);
     // Are there credentials, and where from? NULL: that is known only once they are used.
     bool (*find_credentials)(char out_source[static 128], struct rb_err *err);
+    // When our credentials end, where nothing here renews them and only the user can: a token of the environment, a
+    // certificate in a file, a login of single sign-on. unix, -1: never, or it is not known. NULL: likewise.
+    int64_t (*credentials_end_us)(const struct rb_provider *p);
     // True if launches cost no real money: this machine, or a cloud on loopback.
     bool (*is_harmless)(const char *region);
     // Lists the regions that this account may use. NULL: one region shows all instances, or there are no regions.

@@ -57,6 +57,8 @@ enum {
     REPLANNING_US = 20000,     // half of a core: what it searches for is urgent
 };
 
+static const int64_t credentials_notice_us = 3600 * RB_US_PER_S; // time to log in again
+
 struct rb_session {
     struct rb_run_files *files;
     struct rb_journal *journal;
@@ -71,6 +73,7 @@ struct rb_session {
     const char *infra_names[RB_RUN_INFRAS];
     struct rb_run_place places[RB_RUN_INFRAS];
     int n_places; // whose providers were created
+    int64_t told_end_us[RB_RUN_INFRAS]; // of the credentials of each, as was said; 0: nothing was
     bool near;    // all of them: asking them costs nothing
     int64_t deadline_us, budget_uusd; // of this run, as resumes have raised them
     struct rb_birth birth;            // of its nodes
@@ -300,6 +303,32 @@ static void check_budget(struct rb_session *s)
         rb_controller_tell(s->controller, RB_NOTICE_BUDGET_80, NULL, "%s", "");
 }
 
+// It will probably go on when they end, or nobody knows.
+static bool outlives(struct rb_session *s, int64_t end_unix_us, int64_t now_unix_us)
+{
+    struct rb_progress now;
+    rb_session_progress(s, &now);
+    return !now.over && (now.end_p95_us < 0 || now_unix_us + (now.end_p95_us - now.elapsed_us) > end_unix_us);
+}
+
+// Once for each end, in time to renew what only a person can.
+static void check_credentials(struct rb_session *s)
+{
+    const int64_t now_us = s->loop->unix_us(s->loop->ctx);
+    for (int i = 0; i < s->n_places; i++) {
+        const struct rb_provider *p = &s->providers[i];
+        const int64_t end_us = p->ops->credentials_end_us ? p->ops->credentials_end_us(p) : -1;
+        char end[32];
+        if (end_us < 0 || end_us == s->told_end_us[i] || end_us - now_us > credentials_notice_us || !outlives(s, end_us, now_us))
+            continue;
+        s->told_end_us[i] = end_us;
+        rb_controller_tell(s->controller, RB_NOTICE_CREDENTIALS_ENDING, "warning",
+                           "the credentials for %s end at %s, and nothing here renews them; without them nodes are neither "
+                           "launched nor ended: get new ones, then `rbrun resume %s`",
+                           s->infras[i], rb_format_instant(end_us, end), s->files->run_id);
+    }
+}
+
 static void delivered(void *ctx)
 {
     const struct rb_session *s = ctx;
@@ -472,6 +501,7 @@ static void look_ahead(void *arg)
     if (s->deadline_us >= 0 || s->budget_uusd >= 0)
         rb_session_foresee(s);
     check_budget(s);
+    check_credentials(s);
     const int64_t delay_us = rb_replanning_is_busy(&s->replanning) ? REPLANNING_US : LOOK_AHEAD_US;
     s->look_timer = s->loop->timer_start(s->loop->ctx, delay_us, look_ahead, s);
 }

@@ -183,6 +183,12 @@ static bool k8s_same_place(const struct rb_resources *a, const struct rb_resourc
            same_text(a->kubernetes.namespace, b->kubernetes.namespace);
 }
 
+static int64_t k8s_credentials_end_us(const struct rb_provider *p)
+{
+    const struct rb_kube *k = p->state;
+    return rb_kube_login_ends_us(k->login);
+}
+
 static void k8s_destroy(struct rb_provider *p)
 {
     struct rb_kube *k = p->state;
@@ -240,6 +246,7 @@ const struct rb_provider_ops rb_provider_k8s = {
     .terminate = k8s_terminate,
     .renew = rb_kube_renew,
     .clock_us = k8s_clock_us,
+    .credentials_end_us = k8s_credentials_end_us,
     .groups = rb_kube_groups,
     .end_group = rb_kube_end_group,
     .preflight = rb_kube_preflight,

@@ -60,6 +60,7 @@ static void environment_comes_first(void **state)
     setenv("AWS_CREDENTIAL_EXPIRATION", "2026-01-01T00:00:00Z", 1);
     assert_true(find(&i, NULL));
     assert_int_equal(i.keys.expires_at_us, INT64_C(1767225600000000));
+    assert_int_equal(i.ends_at_us, INT64_C(1767225600000000));
     setenv("AWS_CREDENTIAL_EXPIRATION", "tomorrow", 1);
     assert_false(find(&i, NULL));
     unsetenv("AWS_ACCESS_KEY_ID");
@@ -275,6 +276,7 @@ static void single_sign_on(void **state)
     assert_string_equal(i.account, "123456789012");
     assert_string_equal(i.sso_role, "admin");
     assert_string_equal(i.sso_region, "eu-west-1");
+    assert_int_equal(i.ends_at_us, INT64_C(1767225601000000));
     home_write(SSO_CACHE, "{\"accessToken\": \"bearer\", \"expiresAt\": \"2026-01-01T00:00:00Z\"}", 0600);
     const struct rb_err err = expect_denied("expired");
     assert_says(&err, "RB3003 run: aws sso login");
