@@ -137,6 +137,8 @@ struct rb_provider_ops {
     // A small general machine for a run's controller (executor/away/machine.h), of the architecture that this program is
     // built for. NULL: none is made there.
     const char *controller_type;
+    bool keeps_lifetimes;         // the cloud itself ends a machine after the max_lifetime_s of its launch
+    bool grants_profiles;         // the instance profile of a launch is what its machine may do in this cloud
     const char *transport;        // how its nodes are reached: a name of executor/transport/transport.h; NULL: ssh
     const char *priced_as;        // a provider whose prices hold in its regions; NULL: it has its own
     const char *group_word;       // for people, what `groups` lists: "lease"; NULL: "placement group"

@@ -24,7 +24,8 @@ struct rb_machine {
     int port;
     int64_t uusd_per_hour;
     int64_t asked_unix_us, lifetime_s; // when it was first asked for, and how long it may live
-    char host_key[128];
+    char host_key[128];    // "": it is not reached by ssh
+    char shared_dir[1024]; // with the machine, where that is how it is reached; "": none
     char instance_id[128]; // "": not known yet
     char address[256];     // "": not known yet
     int64_t running_unix_us; // start of its bill, -1: not known yet
@@ -46,9 +47,10 @@ int64_t rb_machine_most_uusd(const struct rb_machine *m, const struct rb_plan *p
 bool rb_machine_make(const struct rb_plan *plan, struct rb_elsewhere *e, const struct rb_machine *chosen,
                      int64_t deadline_us, struct rb_host *out, struct rb_err *err);
 // How the machine of this folder is reached.
-void rb_machine_host(const char *dir, const struct rb_machine *m, struct rb_host *out);
+void rb_machine_host(const char *dir, const char *run_id, const struct rb_machine *m, struct rb_host *out);
 // Ends it and waits until it is seen to have ended, which is when the cloud says so, or now. Error: MACHINE_LEFT.
-bool rb_machine_end(const struct rb_machine *m, const char *run_id, int64_t *out_ended_unix_us, struct rb_err *err);
+bool rb_machine_end(const struct rb_machine *m, const struct rb_resources *resources, const char *run_id,
+                    int64_t *out_ended_unix_us, struct rb_err *err);
 // Moves its lease. resources: of the job.
 bool rb_machine_renew(const struct rb_machine *m, const struct rb_resources *resources, int64_t until_unix_us,
                       struct rb_err *err);

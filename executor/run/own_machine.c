@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "executor/controller/lease.h"
 #include "executor/transport/node_switch.h"
+#include "executor/transport/transport.h"
 #include "profiles/job/job_notify.h"
 #include "providers/wire/child.h"
 
@@ -42,15 +43,17 @@ bool rb_own_machine_is_here(const struct rb_run_files *f, const struct rb_machin
            strcmp(m.instance_id, row->instance_id) == 0;
 }
 
-// The switch that its user data has installed: where there is none, nothing is.
+// The switch that its user data has installed, or the deadline that an allocation's script watches, which ends us with it.
 bool rb_own_machine_beat(int64_t seconds, struct rb_err *err)
 {
-    RB_AUTO(rb_buf_finish) struct rb_buf command = RB_BUF_INIT, said = RB_BUF_INIT;
+    RB_AUTO(rb_buf_finish) struct rb_buf command = RB_BUF_INIT, by_file = RB_BUF_INIT, said = RB_BUF_INIT;
     struct rb_switch_report report;
+    rb_transport_beat_by_file(seconds, &by_file, NULL);
     rb_buf_printf(&command,
+                  "if [ -e \"${RB_NODE_HOME:-/nonexistent}/.expires\" ]; then cd \"$RB_NODE_HOME\" && echo %d >controller && { %s; }; exit; fi; "
                   "d=${RB_RUN_DIR:-/run/rb}-switch; s=; [ \"$(id -u)\" = 0 ] || s='sudo -n'; "
                   "[ ! -e \"$d/switch\" ] || timeout 20 $s sh \"$d/switch\" beat %" PRId64,
-                  seconds);
+                  (int)getpid(), rb_buf_str(&by_file), seconds);
     const char *const argv[] = {"sh", "-c", rb_buf_str(&command), NULL};
     const bool ran =
         rb_child_run(argv, &(struct rb_child_options){.out = &said, .max_output_bytes = 4096, .quiet = true}, err);
@@ -120,6 +123,12 @@ static bool start_helper(const struct rb_run_files *f, int64_t lease_us, struct 
 bool rb_own_machine_keep(const struct rb_run_files *f, const struct rb_machine_row *row, int64_t lease_us, struct rb_err *err)
 {
     const int64_t until_us = lease_until_us(row, lease_us, rb_clock_unix_us());
+    const struct rb_provider_ops *ops;
+    char region[64];
+    if (!rb_provider_find(row->infra, &ops, region, err))
+        return false;
+    if (!ops->renew)
+        return true;
     return renew(f, row, until_us, err) &&
            (until_us >= row->ends_unix_us - SPARE_S * RB_US_PER_S || start_helper(f, lease_us, err));
 }

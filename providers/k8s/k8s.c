@@ -235,6 +235,7 @@ const struct rb_provider_ops rb_provider_k8s = {
     .summary = "Kubernetes",
     .launches_gangs = true,
     .transport = "k8s",
+    .keeps_lifetimes = true,
     .group_word = "lease",
     .groups_every_run = true,
     .waits_in_queue = true,
