@@ -46,7 +46,6 @@ const struct rb_subcommand rb_run_subcommands[] = {
 
 static void prepare(void)
 {
-    keep_private();
     signal(SIGPIPE, SIG_IGN); // an ssh that died or a pager that was closed causes an error of that write, not our end
     signal(SIGXFSZ, SIG_IGN); // as does a file that may not grow
 }
@@ -62,6 +61,7 @@ static bool conclude(struct rb_err *err, bool json)
 int main(int argc, char **argv)
 {
     int code;
+    keep_private();
     if (rb_transport_k8s_helps(argc, argv, &code))
         return code;
     if (rb_own_machine_helps(argc, argv))

@@ -224,6 +224,7 @@ static bool request(struct talk *t, const struct rb_plan *plan, const char *user
         .market = RB_MARKET_ON_DEMAND,
         .image_id = m->image[0] ? m->image : NULL,
         .user_data = user_data,
+        .may_move = true, // it has no GPU
         .max_lifetime_s = m->lifetime_s,
         .tags = tags,
         .n_tags = (int)(sizeof tags / sizeof *tags),

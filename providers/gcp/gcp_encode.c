@@ -242,8 +242,8 @@ static void put_accelerators(struct rb_json *j, const struct rb_launch *l, const
 static void put_scheduling(struct rb_json *j, const struct rb_launch *l)
 {
     const bool spot = l->market == RB_MARKET_SPOT;
-    rb_json_put(j, "scheduling: {provisioningModel: %s, onHostMaintenance: 'TERMINATE', automaticRestart: false",
-                spot ? "SPOT" : "STANDARD");
+    rb_json_put(j, "scheduling: {provisioningModel: %s, onHostMaintenance: %s, automaticRestart: false",
+                spot ? "SPOT" : "STANDARD", l->may_move && !spot ? "MIGRATE" : "TERMINATE");
     if (spot || l->max_lifetime_s > 0)
         rb_json_put(j, "instanceTerminationAction: 'DELETE'");
     if (l->max_lifetime_s > 0)

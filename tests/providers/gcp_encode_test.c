@@ -50,6 +50,25 @@ static void a_plain_machine(void **state)
                     "\"metadata\":{\"items\":[{\"key\":\"block-project-ssh-keys\",\"value\":\"TRUE\"}]}}");
 }
 
+static const char *on_maintenance(const struct rb_launch *l)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf body = RB_BUF_INIT;
+    struct rb_err err;
+    assert_true(rb_gcp_encode_insert(l, "us-central1-a", "rb-1", &body, &err));
+    return strstr(rb_buf_str(&body), "\"MIGRATE\"") ? "MIGRATE" : "TERMINATE";
+}
+
+static void what_may_move_survives_maintenance(void **state)
+{
+    (void)state;
+    struct rb_launch l = plain();
+    assert_string_equal(on_maintenance(&l), "TERMINATE");
+    l.may_move = true;
+    assert_string_equal(on_maintenance(&l), "MIGRATE");
+    l.market = RB_MARKET_SPOT; // cannot
+    assert_string_equal(on_maintenance(&l), "TERMINATE");
+}
+
 static void everything_at_once(void **state)
 {
     (void)state;
@@ -262,7 +281,8 @@ static void targets(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_plain_machine), cmocka_unit_test(everything_at_once), cmocka_unit_test(into_a_reservation), cmocka_unit_test(a_gang),
+        cmocka_unit_test(a_plain_machine), cmocka_unit_test(what_may_move_survives_maintenance),
+        cmocka_unit_test(everything_at_once), cmocka_unit_test(into_a_reservation), cmocka_unit_test(a_gang),
         cmocka_unit_test(particulars),     cmocka_unit_test(what_is_refused),    cmocka_unit_test(machine_types),
         cmocka_unit_test(targets),
     };
