@@ -44,6 +44,7 @@ struct rb_launch {
     const char *image_id;      // NULL: provider's default, error if it has none
     const char *user_data;     // raw, <= RB_LIMIT_USER_DATA
     int64_t disk_gb;           // 0: as the image says
+    bool is_controller;        // its machine launches others: where rights come with a machine, it gets those of the launch
     bool may_move;             // the cloud may bring it to other hardware while it runs, where it can; else it ends then
     int64_t max_lifetime_s;    // the cloud itself ends the instance after this time, where it can; 0: no limit
     const struct rb_tag *tags; // on everything the call creates

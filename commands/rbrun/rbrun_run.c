@@ -44,7 +44,7 @@ static const struct rb_option run_options[] = {
     {"cold", 0, RB_OPT_FLAG, false, NULL, "start the search without the results of earlier runs with the same parameters", 0, 0},
     RB_RUN_DETACH_OPTION,
     {"at", 0, RB_OPT_STRING, false, "PLACE",
-     "carry it out on a host, ssh:HOST, or a machine made for it, aws/REGION, gcp/REGION or slurm/PARTITION; goes on without this one", 0, 0},
+     "carry it out on a host, ssh:HOST, or a machine made for it, aws/REGION, gcp/REGION, k8s/NAME, slurm/PARTITION; goes on without this one", 0, 0},
     {"sent", 0, RB_OPT_STRING, false, "RUN", "as --at asks on the host: the run gets this id, secrets come by stdin", 0, 0},
     RB_RUN_SERVE_OPTION,
     RB_RUN_COMMON_OPTIONS,

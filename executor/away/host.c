@@ -17,6 +17,8 @@
 
 enum { SSH_FAILED = 255, MAX_WORDS = 40 };
 
+extern char **environ;
+
 // --- names
 
 static bool is_address(const char *text, size_t n)
@@ -36,8 +38,8 @@ bool rb_host_parse(const char *text, struct rb_host *out, struct rb_err *err)
     const bool has_port = address[n] == ':';
     if (!is_address(address, n) || n >= sizeof host.address ||
         (has_port && (!rb_parse_int(address + n + 1, &port) || port < 1 || port > 65535)))
-        return rb_err_set(err, RB_E_PLACE, "expected a place such as ssh:HOST or ssh:USER@HOST:PORT, got \"%.80s\"; on AWS, "
-                          "Google Cloud and Slurm a machine is made for a run that begins: `rbrun plan.json --at aws/REGION`",
+        return rb_err_set(err, RB_E_PLACE, "expected a place such as ssh:HOST or ssh:USER@HOST:PORT, got \"%.80s\"; in a "
+                          "place of the plan a machine is made for a run that begins: `rbrun plan.json --at aws/REGION`",
                           text);
     snprintf(host.name, sizeof host.name, "%s", text);
     snprintf(host.address, sizeof host.address, "%.*s", (int)n, address);
@@ -106,10 +108,13 @@ static int add_keys(const struct rb_host *host, struct rb_arena *arena, const ch
 
 static const char *const *by_transport(const struct rb_host *host, const char *remote, struct rb_arena *arena)
 {
-    const struct rb_job job = {.resources.slurm.shared_dir = host->shared_dir};
+    const struct rb_job job = {.resources = {.slurm.shared_dir = host->shared_dir,
+                                             .kubernetes = {.context = host->context[0] ? host->context : NULL,
+                                                            .namespace = host->namespace[0] ? host->namespace : NULL}}};
     const struct rb_launcher_config config = {.job = &job, .run_id = host->run_id};
     const struct rb_launch_node node = {.infra = host->infra, .instance_id = host->alias, .address = host->address};
-    return host->by->argv(&config, &node, remote, arena);
+    return host->by->argv_alone ? host->by->argv_alone(&job.resources, &node, remote, arena)
+                                : host->by->argv(&config, &node, remote, arena);
 }
 
 static const char *const *by_ssh(const struct rb_host *host, const struct rb_host_call *call, const char *remote,
@@ -141,7 +146,7 @@ static int start(const struct rb_host *host, const struct rb_host_call *call, co
     write_command(call, &command);
     const char *remote = rb_buf_str(&command);
     return rb_child_start(host->by ? by_transport(host, remote, &arena) : by_ssh(host, call, remote, &arena),
-                          ssh_env(&arena), fds, out_pid);
+                          host->by && host->by->argv_alone ? environ : ssh_env(&arena), fds, out_pid);
 }
 
 // False: there was more than the limit.
@@ -168,9 +173,9 @@ static bool reap(const struct rb_host *host, pid_t pid, int *out_code, struct rb
             return rb_err_set(err, RB_E_HOST_FAILED, "cannot wait for ssh: %s", strerror(errno));
     if ((WIFSIGNALED(status) || WEXITSTATUS(status) == SSH_FAILED) && host->by)
         return rb_err_set(err, RB_E_HOST_UNREACHABLE,
-                          "the controller's machine %s in %s does not answer: it has ended, or %s is not the directory "
-                          "that it shares with this machine",
-                          host->alias, host->name, host->shared_dir);
+                          "the controller's machine %s in %s does not answer: it has ended%s%s", host->alias, host->name,
+                          host->shared_dir[0] ? ", or this machine does not share with it the directory " : "",
+                          host->shared_dir);
     if ((WIFSIGNALED(status) || WEXITSTATUS(status) == SSH_FAILED) && host->keys[0])
         return rb_err_set(err, RB_E_HOST_UNREACHABLE,
                           "the controller's machine %s in %s cannot be reached by ssh at %s, or the connection broke; it "

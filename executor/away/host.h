@@ -19,7 +19,7 @@ struct rb_host {
     // A machine that was made for a run: the folder of its keys and known_hosts, and its name there. "": ssh's own.
     char keys[4352], alias[128];
     const struct rb_transport *by; // NULL: ssh
-    char infra[64], run_id[128], shared_dir[1024]; // by: what it needs to know
+    char infra[64], run_id[128], shared_dir[1024], context[256], namespace[64]; // by: what it needs to know
 };
 
 // "ssh:[USER@]HOST[:PORT]". Other places are refused, with what to do instead.

@@ -100,6 +100,10 @@ bool rb_machine_choose(const struct rb_plan *plan, const char *infra, const char
     snprintf(m.user, sizeof m.user, "%s", rb_ssh_user(resources));
     if (rb_transport_find(ops->transport)->by_shared_dir)
         snprintf(m.shared_dir, sizeof m.shared_dir, "%s", resources->slurm.shared_dir);
+    if (resources->kubernetes.context)
+        snprintf(m.context, sizeof m.context, "%s", resources->kubernetes.context);
+    if (resources->kubernetes.namespace)
+        snprintf(m.namespace, sizeof m.namespace, "%s", resources->kubernetes.namespace);
     if (!find_price(infra, &m, err))
         return false;
     *out = m;
@@ -201,19 +205,26 @@ static void write_token(const char *run_id, const struct rb_machine *m, char tok
     rb_digest_sha256(rb_buf_str(&text), text.len, token);
 }
 
+// Where the instances of a run belong to an object that ends with it, its machine has one of its own.
+static void own_run_id(const struct rb_provider_ops *ops, const char *run_id, char out[static 160])
+{
+    snprintf(out, 160, "%.140s%s", run_id, ops->groups_every_run ? "-controller" : "");
+}
+
 static bool request(struct talk *t, const struct rb_plan *plan, const char *user_data, struct rb_err *err)
 {
     const struct rb_resources *resources = &plan->job->resources;
     const struct rb_machine *m = t->machine;
-    char token[65], launch_id[33], owner[160], expires[32], name[RB_CONTROLLER_NAME + 1];
+    char token[65], launch_id[33], run_id[160], owner[160], expires[32], name[RB_CONTROLLER_NAME + 1];
     write_token(t->run_id, m, token);
     snprintf(launch_id, sizeof launch_id, "%.32s", token);
     snprintf(name, sizeof name, "rb-%s-controller", plan->job->name);
+    own_run_id(t->provider.ops, t->run_id, run_id);
     rb_run_owner(owner, sizeof owner);
     rb_lease_format(m->asked_unix_us + RB_LEASE_S * RB_US_PER_S, expires);
     const struct rb_tag tags[] = {{"Name", name},
                                   {"rb:owner", owner},
-                                  {"rb:run-id", t->run_id},
+                                  {"rb:run-id", run_id},
                                   {"rb:launch-id", launch_id},
                                   {RB_LEASE_TAG, expires}};
     struct rb_launch request = {
@@ -225,6 +236,7 @@ static bool request(struct talk *t, const struct rb_plan *plan, const char *user
         .image_id = m->image[0] ? m->image : NULL,
         .user_data = user_data,
         .may_move = true, // it has no GPU
+        .is_controller = true,
         .max_lifetime_s = m->lifetime_s,
         .tags = tags,
         .n_tags = (int)(sizeof tags / sizeof *tags),
@@ -368,7 +380,7 @@ static bool draft(const struct rb_plan *plan, const struct rb_elsewhere *e, int6
     m->lifetime_s = (deadline_us >= 0 ? deadline_us / RB_US_PER_S + RB_CONTROLLER_END_SLACK_S
                                       : RB_CONTROLLER_MAX_LIFETIME_S) +
                     rb_machine_keep_us(&plan->job->resources) / RB_US_PER_S;
-    const bool ok = way->prepare(&birth, err) && way->make_user_data(&birth, &user_data, m->host_key, err) &&
+    const bool ok = (!way->prepare || way->prepare(&birth, err)) && way->make_user_data(&birth, &user_data, m->host_key, err) &&
                     keep_user_data(e->dir, &user_data, err) && rb_machine_write(e->dir, m, err);
     rb_ssh_leave_control_dir(e->dir);
     if (user_data.data)
@@ -420,9 +432,11 @@ void rb_machine_host(const char *dir, const char *run_id, const struct rb_machin
     *out = (struct rb_host){.by = way == &rb_transport_ssh ? NULL : way};
     snprintf(out->infra, sizeof out->infra, "%s", m->infra);
     snprintf(out->run_id, sizeof out->run_id, "%s", run_id);
+    snprintf(out->context, sizeof out->context, "%s", m->context);
+    snprintf(out->namespace, sizeof out->namespace, "%s", m->namespace);
     snprintf(out->shared_dir, sizeof out->shared_dir, "%s", m->shared_dir);
     snprintf(out->name, sizeof out->name, "%s", m->infra);
-    snprintf(out->address, sizeof out->address, "%.63s@%.190s", m->user, m->address);
+    snprintf(out->address, sizeof out->address, "%.63s%s%.190s", out->by ? "" : m->user, out->by ? "" : "@", m->address);
     snprintf(out->port, sizeof out->port, "%d", m->port);
     snprintf(out->keys, sizeof out->keys, "%s", dir);
     snprintf(out->alias, sizeof out->alias, "%s", m->instance_id);
@@ -474,6 +488,29 @@ static void terminated(void *arg, const struct rb_err *err)
         look(t); // whatever was answered: is it there?
 }
 
+static void group_ended(void *arg, const struct rb_err *err)
+{
+    conclude(arg, err);
+}
+
+static void grouped(void *arg, const struct rb_err *err, const struct rb_placement_group *groups, int n)
+{
+    struct talk *t = arg;
+    if (err || n == 0)
+        conclude(t, err);
+    else
+        t->provider.ops->end_group(&t->provider, groups[0].name, group_ended, t);
+}
+
+// What only this machine belonged to.
+static bool end_group(struct talk *t, struct rb_err *err)
+{
+    char run_id[160];
+    own_run_id(t->provider.ops, t->run_id, run_id);
+    t->provider.ops->groups(&t->provider, run_id, grouped, t);
+    return run(t, err);
+}
+
 bool rb_machine_end(const struct rb_machine *m, const struct rb_resources *resources, const char *run_id,
                     int64_t *out_ended_unix_us, struct rb_err *err)
 {
@@ -483,7 +520,7 @@ bool rb_machine_end(const struct rb_machine *m, const struct rb_resources *resou
         return false;
     t.until_us = t.loop->now_us(t.loop->ctx) + END_S * RB_US_PER_S;
     t.provider.ops->terminate(&t.provider, m->instance_id, terminated, &t);
-    if (!run(&t, err))
+    if (!run(&t, err) || (t.provider.ops->groups_every_run && !end_group(&t, err)))
         return false;
     *out_ended_unix_us = t.ended_unix_us;
     return true;

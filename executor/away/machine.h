@@ -26,6 +26,7 @@ struct rb_machine {
     int64_t asked_unix_us, lifetime_s; // when it was first asked for, and how long it may live
     char host_key[128];    // "": it is not reached by ssh
     char shared_dir[1024]; // with the machine, where that is how it is reached; "": none
+    char context[256], namespace[64]; // of a pod, as the job says; "": it does not
     char instance_id[128]; // "": not known yet
     char address[256];     // "": not known yet
     int64_t running_unix_us; // start of its bill, -1: not known yet

@@ -50,7 +50,8 @@ bool rb_own_machine_beat(int64_t seconds, struct rb_err *err)
     struct rb_switch_report report;
     rb_transport_beat_by_file(seconds, &by_file, NULL);
     rb_buf_printf(&command,
-                  "if [ -e \"${RB_NODE_HOME:-/nonexistent}/.expires\" ]; then cd \"$RB_NODE_HOME\" && echo %d >controller && { %s; }; exit; fi; "
+                  "n=${RB_NODE_HOME:-${RB_POD_UID:+$HOME}}; if [ -e \"${n:-/nonexistent}/.expires\" ]; then "
+                  "cd \"$n\" && mkdir -p rb && echo %d >controller && { %s; }; exit; fi; "
                   "d=${RB_RUN_DIR:-/run/rb}-switch; s=; [ \"$(id -u)\" = 0 ] || s='sudo -n'; "
                   "[ ! -e \"$d/switch\" ] || timeout 20 $s sh \"$d/switch\" beat %" PRId64,
                   (int)getpid(), rb_buf_str(&by_file), seconds);

@@ -7,6 +7,7 @@
 #include "engine/core/policy.h"
 #include "executor/away/detach.h"
 #include "executor/away/machine.h"
+#include "executor/controller/lease.h"
 #include "executor/controller/node.h"
 #include "executor/controller/placement_group.h"
 #include "executor/gc/groups.h"
@@ -686,6 +687,27 @@ static void machine_ended(void *ctx, int64_t ended_unix_us)
     write_machine(s);
 }
 
+static void own_lease_renewed(void *ctx, const struct rb_err *err)
+{
+    struct rb_session *s = ctx;
+    if (err)
+        rb_controller_note(s->controller, "warning", "the lease of the controller's machine could not be renewed: %s", err->message);
+}
+
+// Where the machine has a lease of its own.
+static void renew_own_lease(struct rb_session *s)
+{
+    const char *id = s->machine.instance_id;
+    char until[32];
+    int i = 0;
+    while (i < s->n_places && strcmp(s->infras[i], s->machine.infra) != 0)
+        i++;
+    if (i == s->n_places || !s->providers[i].ops->groups_every_run)
+        return;
+    rb_lease_format(s->loop->unix_us(s->loop->ctx) + RB_LEASE_S * RB_US_PER_S, until);
+    s->providers[i].ops->renew(&s->providers[i], &id, 1, &(struct rb_tag){RB_LEASE_TAG, until}, own_lease_renewed, s);
+}
+
 static void beat(void *arg)
 {
     struct rb_session *s = arg;
@@ -694,6 +716,7 @@ static void beat(void *arg)
         s->loop->timer_start(s->loop->ctx, RB_CONTROLLER_HEARTBEAT_S * RB_US_PER_S, beat, s);
     if (!rb_own_machine_beat(RB_CONTROLLER_DEAD_MAN_S, &why))
         rb_controller_note(s->controller, "warning", "%s", why.message);
+    renew_own_lease(s);
 }
 
 // On it: its switch must move, or it would end before the run does.

@@ -202,8 +202,9 @@ void rb_kube_write_pod(const struct rb_launch *l, int member, const struct rb_ku
     if (l->max_lifetime_s > 0)
         rb_json_kint(&j, "activeDeadlineSeconds", l->max_lifetime_s);
     rb_json_put(&j,
-                "automountServiceAccountToken: false, enableServiceLinks: false, securityContext: {runAsNonRoot: true, "
-                "runAsUser: 1000, runAsGroup: 1000, fsGroup: 1000, seccompProfile: {type: 'RuntimeDefault'}}");
+                "automountServiceAccountToken: %i, enableServiceLinks: false, securityContext: {runAsNonRoot: true, "
+                "runAsUser: 1000, runAsGroup: 1000, fsGroup: 1000, seccompProfile: {type: 'RuntimeDefault'}}",
+                l->is_controller);
     put_placement(&j, l->market, shape, spec);
     put_container(&j, l, shape, spec);
     rb_json_put(&j, "}}");

@@ -45,7 +45,7 @@ void rb_k8s_order_signal(struct rb_mock_k8s *k, const struct rb_k8s_pod *p, int 
 void rb_k8s_order_start(struct rb_mock_k8s *k, struct rb_k8s_pod *p)
 {
     p->has_process = true;
-    rb_k8s_read_start(p, &k->arena, &add_order(k, RB_K8S_START, p)->start);
+    rb_k8s_read_start(k, p, &k->arena, &add_order(k, RB_K8S_START, p)->start);
 }
 
 // --- the ledger ---

@@ -104,6 +104,8 @@ struct rb_mock_k8s {
     uint32_t n_draws;
     bool needs_placing;
     int64_t advanced_us; // pools have been looked at up to here
+    const char *account_dir; // NULL: pods get no account
+    int account_port;
     rb_mock_k8s_log_fn *log;
     void *log_arg;
 };
@@ -152,6 +154,7 @@ void rb_k8s_write_event(const struct rb_k8s_event *e, const struct rb_mock_k8s *
 void rb_k8s_write_machine(const struct rb_k8s_machine *m, const char *place, struct rb_json *j); // place NULL: no cloud's
 void rb_k8s_instant(struct rb_json *j, const char *key, int64_t unix_us); // whole seconds
 // A pod's own spec, as a container is started with; its texts live in the arena.
-void rb_k8s_read_start(const struct rb_k8s_pod *p, struct rb_arena *arena, struct rb_pod_start *out);
+void rb_k8s_read_start(const struct rb_mock_k8s *k, const struct rb_k8s_pod *p, struct rb_arena *arena,
+                       struct rb_pod_start *out);
 
 #endif

@@ -273,12 +273,25 @@ static const char *field_of(const struct rb_k8s_pod *p, const struct rb_node *en
     return strcmp(path, "metadata.uid") == 0 ? p->uid : p->name;
 }
 
-static const char *const *read_env(const struct rb_k8s_pod *p, const struct rb_node *list, struct rb_arena *arena)
+static bool has_account(const struct rb_mock_k8s *k, const struct rb_k8s_pod *p)
 {
-    const char **env = rb_arena_array(arena, (size_t)(list ? list->n_children : 0) + 3, sizeof *env);
+    bool wanted = false;
+    const struct rb_node *n = rb_node_member(p->spec, "automountServiceAccountToken");
+    return k->account_dir && n && rb_node_bool(n, &wanted, NULL) && wanted;
+}
+
+static const char *const *read_env(const struct rb_mock_k8s *k, const struct rb_k8s_pod *p, const struct rb_node *list,
+                                   struct rb_arena *arena)
+{
+    const char **env = rb_arena_array(arena, (size_t)(list ? list->n_children : 0) + 6, sizeof *env);
     int n = 0;
     env[n++] = rb_arena_printf(arena, "HOSTNAME=%s", p->name);
     env[n++] = "HOME=/";
+    if (has_account(k, p)) {
+        env[n++] = "KUBERNETES_SERVICE_HOST=127.0.0.1";
+        env[n++] = rb_arena_printf(arena, "KUBERNETES_SERVICE_PORT=%d", k->account_port);
+        env[n++] = "RB_TEST_SERVICE_ACCOUNT=" RB_K8S_ACCOUNT_PATH;
+    }
     for (const struct rb_node *c = rb_node_first(list); c; c = c->next) {
         const char *name = rb_node_member_text(c, "name");
         const size_t length = strlen(name);
@@ -292,18 +305,21 @@ static const char *const *read_env(const struct rb_k8s_pod *p, const struct rb_n
     return env;
 }
 
-void rb_k8s_read_start(const struct rb_k8s_pod *p, struct rb_arena *arena, struct rb_pod_start *out)
+void rb_k8s_read_start(const struct rb_mock_k8s *k, const struct rb_k8s_pod *p, struct rb_arena *arena,
+                       struct rb_pod_start *out)
 {
     const struct rb_node *c = rb_node_first(rb_node_member(p->spec, "containers"));
     const struct rb_node *mounts = rb_node_member(c, "volumeMounts");
     struct rb_pod_volume *volumes =
-        rb_arena_array(arena, (size_t)(mounts ? mounts->n_children : 0) + 1, sizeof *volumes);
+        rb_arena_array(arena, (size_t)(mounts ? mounts->n_children : 0) + 2, sizeof *volumes);
     const char *workdir = rb_node_member_text(c, "workingDir");
     *out = (struct rb_pod_start){.id = p->uid,
                                  .argv = read_words(rb_node_member(c, "command"), rb_node_member(c, "args"), arena),
-                                 .env = read_env(p, rb_node_member(c, "env"), arena),
+                                 .env = read_env(k, p, rb_node_member(c, "env"), arena),
                                  .workdir = *workdir ? workdir : "/",
                                  .volumes = volumes};
     for (const struct rb_node *m = rb_node_first(mounts); m; m = m->next)
         volumes[out->n_volumes++].path = rb_node_member_text(m, "mountPath");
+    if (has_account(k, p))
+        volumes[out->n_volumes++] = (struct rb_pod_volume){RB_K8S_ACCOUNT_PATH, k->account_dir};
 }

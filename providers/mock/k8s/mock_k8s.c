@@ -69,6 +69,12 @@ struct rb_mock_k8s *rb_mock_k8s_create(struct rb_cloud *cloud, const char *token
     return k;
 }
 
+void rb_mock_k8s_set_account(struct rb_mock_k8s *k, const char *directory, int port)
+{
+    k->account_dir = rb_arena_strdup(&k->arena, directory);
+    k->account_port = port;
+}
+
 void rb_mock_k8s_set_log(struct rb_mock_k8s *k, rb_mock_k8s_log_fn *fn, void *arg)
 {
     k->log = fn;

@@ -536,6 +536,26 @@ static const char *first_region(const struct rb_cloud *cloud)
     return NULL;
 }
 
+// What a kubelet would put into pods that have an account: the front's one token.
+static bool write_account(struct server *s, struct rb_err *err)
+{
+    const struct {
+        const char *name, *text;
+    } files[] = {{"token", s->config->keys.keys[0].secret_key},
+                 {"ca.crt", s->certificate.certificate},
+                 {"namespace", s->cloud_config.kubernetes.space}};
+    const char *dir = rb_arena_printf(&s->arena, "%s/service-account", s->nodes_dir);
+    if (!s->k8s)
+        return true;
+    if (mkdir(dir, 0700) != 0 && errno != EEXIST)
+        return rb_err_set(err, RB_E_MOCK_SYSTEM, "cannot make %s: %s", dir, strerror(errno));
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (!rb_write_file(rb_arena_printf(&s->arena, "%s/%s", dir, files[i].name), files[i].text, strlen(files[i].text), err))
+            return false;
+    rb_mock_k8s_set_account(s->k8s, dir, s->doors[FRONT_K8S_TLS].port);
+    return true;
+}
+
 static bool announce(struct server *s, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf lines = RB_BUF_INIT;
@@ -594,7 +614,7 @@ bool rb_mock_server_run(const struct rb_mock_server_config *config, struct rb_er
 {
     struct server s = {.config = config, .cloud_config = config->cloud, .signal_fd = -1};
     rb_arena_init(&s.arena);
-    bool ok = start(&s, err) && announce(&s, err) && serve(&s, err);
+    bool ok = start(&s, err) && write_account(&s, err) && announce(&s, err) && serve(&s, err);
     finish(&s);
     return ok;
 }
