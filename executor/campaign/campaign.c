@@ -8,6 +8,7 @@
 #include "executor/launcher/last_lines.h"
 #include "executor/launcher/trial_words.h"
 #include "executor/metrics/metric_reader.h"
+#include "profiles/fit/noise_fit.h"
 #include "profiles/job/job_image.h"
 #include "profiles/job/job_trial.h"
 
@@ -501,6 +502,23 @@ static void share_time(struct run *r, int n_before, bool first)
     }
 }
 
+// Lines that were read together: as share_time, found by their times when the run is over. Before the first line that was
+// read alone, no time is known.
+static void share_bursts(struct rb_campaign_run *m)
+{
+    const double least_s = RB_UNIT_BURST * rb_campaign_unit_s(m);
+    int n = 0;
+    for (int i = 0, together; i < m->n_units; i += together) {
+        double sum = m->unit_s[i];
+        for (together = 1; i + together < m->n_units && m->unit_s[i + together] < least_s; together++)
+            sum += m->unit_s[i + together];
+        if (m->unit_s[i] >= least_s)
+            for (int k = 0; k < together; k++)
+                m->unit_s[n++] = sum / together;
+    }
+    m->n_units = n;
+}
+
 // Nothing better is known than the time of the whole run.
 static void measure_as_one(struct run *r)
 {
@@ -606,6 +624,7 @@ static void on_exited(void *ctx, int trial, int attempt, int code)
     disarm(r);
     if (r->at_once && r->result.n_units == 0 && r->last_resource >= r->c->config.resource)
         measure_as_one(r);
+    share_bursts(&r->result);
     if (code != 0 && !r->beyond) {
         snprintf(text, sizeof text, "exit code %d; its output: %s/logs/", code, c->config.run_dir);
         script_failed(c, r, code, text);
