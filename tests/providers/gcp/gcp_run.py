@@ -10,7 +10,7 @@ import signal
 import sys
 import tempfile
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "cli"))
 from mock_cloud import MockCloud  # noqa: E402
 from real_run import RealRun, profile  # noqa: E402
 
