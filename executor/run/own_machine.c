@@ -1,5 +1,8 @@
 #include "executor/run/own_machine.h"
 
+#include "base/errors/log.h"
+#include "executor/controller/lease.h"
+#include "executor/controller/node.h"
 #include "executor/transport/node_switch.h"
 #include "providers/wire/child.h"
 
@@ -19,7 +22,7 @@ bool rb_own_machine_record(const struct rb_machine *m, struct rb_journal *j, str
     return rb_machine_row_write(j, &row, err);
 }
 
-bool rb_own_machine_is_here(const struct rb_run_files *f, const struct rb_machine_row *row)
+static bool is_here(const struct rb_run_files *f, const struct rb_machine_row *row)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf dir = RB_BUF_INIT;
     struct rb_machine m;
@@ -30,7 +33,7 @@ bool rb_own_machine_is_here(const struct rb_run_files *f, const struct rb_machin
 }
 
 // The switch that its user data has installed: where there is none, nothing is.
-bool rb_own_machine_beat(int64_t seconds, struct rb_err *err)
+static bool move_switch(int64_t seconds, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf command = RB_BUF_INIT, said = RB_BUF_INIT;
     struct rb_switch_report report;
@@ -48,4 +51,101 @@ bool rb_own_machine_beat(int64_t seconds, struct rb_err *err)
                       "the controller's machine cannot move its own dead man's switch%s%s: it would end before the run does, or "
                       "never; may its login user run `sudo -n`?",
                       report.why[0] ? ": " : "", report.why);
+}
+
+static void write_row(struct rb_own_machine *m)
+{
+    struct rb_err why;
+    if (!rb_machine_row_write(m->journal, &m->row, &why))
+        rb_warn("the bill of the controller's machine is not in the journal as it is now: %s", why.message);
+}
+
+bool rb_own_machine_read(struct rb_own_machine *m, struct rb_journal *j, struct rb_err *err)
+{
+    m->journal = j;
+    return rb_machine_row_read(j, &m->row, err);
+}
+
+bool rb_own_machine_begin(struct rb_own_machine *m, const struct rb_run_files *f, const struct rb_loop *loop,
+                          struct rb_err *err)
+{
+    m->loop = loop;
+    m->is_here = is_here(f, &m->row);
+    if (!m->is_here)
+        return true;
+    m->row.ends_unix_us = -1;
+    return move_switch(RB_CONTROLLER_DEAD_MAN_S, err) && rb_machine_row_write(m->journal, &m->row, err);
+}
+
+static void wait_for_beat(struct rb_own_machine *m);
+
+static void beat(void *arg)
+{
+    struct rb_own_machine *m = arg;
+    struct rb_err why;
+    wait_for_beat(m);
+    if (!move_switch(RB_CONTROLLER_DEAD_MAN_S, &why))
+        m->warn(m->ctx, why.message);
+}
+
+static void wait_for_beat(struct rb_own_machine *m)
+{
+    m->beat_timer = m->loop->timer_start(m->loop->ctx, RB_CONTROLLER_HEARTBEAT_S * RB_US_PER_S, beat, m);
+}
+
+void rb_own_machine_beat(struct rb_own_machine *m, void (*warn)(void *ctx, const char *text), void *ctx)
+{
+    m->warn = warn;
+    m->ctx = ctx;
+    if (m->is_here)
+        wait_for_beat(m);
+}
+
+void rb_own_machine_ended(struct rb_own_machine *m, int64_t ended_unix_us)
+{
+    m->row.ended_unix_us = ended_unix_us;
+    write_row(m);
+}
+
+static void lease_kept(void *arg, const struct rb_err *err)
+{
+    if (err)
+        rb_warn("the lease of the controller's machine could not be moved, so `rbrun gc` elsewhere may end it within half an "
+                "hour, and the run's files with it: %s", err->message);
+    rb_loop_uv_stop(arg);
+}
+
+static void keep_lease(const struct rb_own_machine *m, struct rb_loop_uv *uv, const struct rb_run_place *places,
+                       int n_places)
+{
+    char until[32];
+    const char *id = m->row.instance_id;
+    int i = 0;
+    while (i < n_places && strcmp(places[i].infra, m->row.infra) != 0)
+        i++;
+    if (i == n_places || !places[i].provider->ops->renew)
+        return;
+    rb_lease_format(m->row.ends_unix_us - 60 * RB_US_PER_S, until); // a longer one would count as none
+    places[i].provider->ops->renew(places[i].provider, &id, 1, &(struct rb_tag){RB_LEASE_TAG, until}, lease_kept, uv);
+    rb_loop_uv_run(uv);
+}
+
+void rb_own_machine_keep(struct rb_own_machine *m, struct rb_loop_uv *uv, const struct rb_run_place *places, int n_places)
+{
+    struct rb_err why;
+    if (!m->is_here)
+        return;
+    rb_own_machine_stop(m);
+    m->row.ends_unix_us = m->loop->unix_us(m->loop->ctx) + RB_MACHINE_KEEP_S * RB_US_PER_S;
+    if (!move_switch(RB_MACHINE_KEEP_S, &why))
+        rb_warn("%s", why.message);
+    write_row(m);
+    keep_lease(m, uv, places, n_places);
+}
+
+void rb_own_machine_stop(struct rb_own_machine *m)
+{
+    if (m->beat_timer)
+        m->loop->timer_cancel(m->loop->ctx, m->beat_timer);
+    m->beat_timer = 0;
 }

@@ -6,9 +6,6 @@
 #include "base/errors/log.h"
 #include "engine/core/policy.h"
 #include "executor/away/detach.h"
-#include "executor/away/machine.h"
-#include "executor/controller/lease.h"
-#include "executor/controller/node.h"
 #include "executor/controller/placement_group.h"
 #include "executor/gc/groups.h"
 #include "executor/journal/handover.h"
@@ -80,9 +77,7 @@ struct rb_session {
     struct rb_follower *follower;     // proposes configurations; NULL: the job names no sampler of ours
     struct rb_search_program *search; // likewise; NULL: the job names no program
     struct rb_notify *notify;         // NULL: the job has no hooks
-    struct rb_machine_row machine;    // that was made for its controller
-    bool on_machine;                  // this is it
-    uint64_t beat_timer;              // of its switch
+    struct rb_own_machine machine;
     struct rb_controller *controller;
     struct rb_standing standing; // how it will end
     struct rb_drift_watch drift;       // from its plan
@@ -240,7 +235,7 @@ static void look_for_notice(void *ctx, struct rb_progress *out)
     rb_session_progress(ctx, out);
 }
 
-static void hook_trouble(void *ctx, const char *text)
+static void note_warning(void *ctx, const char *text)
 {
     const struct rb_session *s = ctx;
     rb_controller_note(s->controller, "warning", "%s", text);
@@ -286,7 +281,7 @@ static bool open_notify(struct rb_session *s, struct rb_err *err)
                                                        .run_id = s->files->run_id,
                                                        .workdir = s->files->workdir,
                                                        .look = look_for_notice,
-                                                       .warn = hook_trouble,
+                                                       .warn = note_warning,
                                                        .ctx = s},
                             &s->notify, err);
 }
@@ -641,77 +636,10 @@ static int64_t lease_us(void)
     return seconds && atoll(seconds) > 0 ? atoll(seconds) * RB_US_PER_S : 0;
 }
 
-// --- the machine that was made for the controller
-
-static void write_machine(struct rb_session *s)
-{
-    struct rb_err why;
-    if (!rb_machine_row_write(s->journal, &s->machine, &why))
-        rb_warn("the bill of the controller's machine is not in the journal as it is now: %s", why.message);
-}
-
 static void machine_ended(void *ctx, int64_t ended_unix_us)
 {
     struct rb_session *s = ctx;
-    s->machine.ended_unix_us = ended_unix_us;
-    write_machine(s);
-}
-
-static void beat(void *arg)
-{
-    struct rb_session *s = arg;
-    struct rb_err why;
-    s->beat_timer =
-        s->loop->timer_start(s->loop->ctx, RB_CONTROLLER_HEARTBEAT_S * RB_US_PER_S, beat, s);
-    if (!rb_own_machine_beat(RB_CONTROLLER_DEAD_MAN_S, &why))
-        rb_controller_note(s->controller, "warning", "%s", why.message);
-}
-
-// On it: its switch must move, or it would end before the run does.
-static bool begin_machine(struct rb_session *s, struct rb_err *err)
-{
-    s->on_machine = rb_own_machine_is_here(s->files, &s->machine);
-    if (!s->on_machine)
-        return true;
-    s->machine.ends_unix_us = -1;
-    return rb_own_machine_beat(RB_CONTROLLER_DEAD_MAN_S, err) && rb_machine_row_write(s->journal, &s->machine, err);
-}
-
-static void lease_kept(void *arg, const struct rb_err *err)
-{
-    struct rb_session *s = arg;
-    if (err)
-        rb_warn("the lease of the controller's machine could not be moved, so `rbrun gc` elsewhere may end it within half an "
-                "hour, and the run's files with it: %s", err->message);
-    rb_loop_uv_stop(s->uv);
-}
-
-static void keep_lease(struct rb_session *s)
-{
-    char until[32];
-    const char *id = s->machine.instance_id;
-    int i = 0;
-    while (i < s->n_places && strcmp(s->infras[i], s->machine.infra) != 0)
-        i++;
-    if (i == s->n_places || !s->providers[i].ops->renew)
-        return;
-    rb_lease_format(s->machine.ends_unix_us - 60 * RB_US_PER_S, until); // a longer one would count as none
-    s->providers[i].ops->renew(&s->providers[i], &id, 1, &(struct rb_tag){RB_LEASE_TAG, until}, lease_kept, s);
-    rb_loop_uv_run(s->uv);
-}
-
-// The run is over, and its files are on this machine: it stays for a while, then its switch ends it.
-static void keep_machine(struct rb_session *s)
-{
-    struct rb_err why;
-    if (!s->on_machine)
-        return;
-    s->loop->timer_cancel(s->loop->ctx, s->beat_timer);
-    s->machine.ends_unix_us = s->loop->unix_us(s->loop->ctx) + RB_MACHINE_KEEP_S * RB_US_PER_S;
-    if (!rb_own_machine_beat(RB_MACHINE_KEEP_S, &why))
-        rb_warn("%s", why.message);
-    write_machine(s);
-    keep_lease(s);
+    rb_own_machine_ended(&s->machine, ended_unix_us);
 }
 
 static struct rb_controller_config controller_config(struct rb_session *s)
@@ -726,7 +654,7 @@ static struct rb_controller_config controller_config(struct rb_session *s)
         .resume_as = s->host.resume_as,
         .places = s->places,
         .n_places = s->n_places,
-        .machine = s->machine.instance_id[0] ? &s->machine : NULL,
+        .machine = s->machine.row.instance_id[0] ? &s->machine.row : NULL,
         .machine_ended = machine_ended,
         .launcher = make_launcher,
         .launcher_ctx = s,
@@ -763,12 +691,6 @@ static void search_answered(void *ctx, const struct rb_event *event)
     rb_controller_suggested(s->controller, event);
 }
 
-static void search_note(void *ctx, const char *text)
-{
-    const struct rb_session *s = ctx;
-    rb_controller_note(s->controller, "warning", "%s", text);
-}
-
 static void search_failed(void *ctx, const struct rb_err *err)
 {
     const struct rb_session *s = ctx;
@@ -786,7 +708,7 @@ static void open_search_program(struct rb_session *s)
         .log = rb_buf_str(&log),
         .ahead = true,
         .answered = search_answered,
-        .note = search_note,
+        .note = note_warning,
         .failed = search_failed,
         .ctx = s,
     });
@@ -823,7 +745,7 @@ static bool start(struct rb_session *s, struct rb_err *err)
     s->loop = rb_loop_uv_loop(s->uv);
     if (!open_providers(s, err) || !open_events(s, err) ||
         !prepare_births(s, err) || !open_forecaster(s, err) || !open_search(s, err) || !open_notify(s, err) ||
-        !begin_machine(s, err))
+        !rb_own_machine_begin(&s->machine, s->files, s->loop, err))
         return false;
     s->spot = rb_spot_choice_create(&s->files->plan, s->near ? NEAR_UNSEEN_S : FAR_UNSEEN_S);
     const struct rb_controller_config config = controller_config(s);
@@ -836,8 +758,7 @@ static bool start(struct rb_session *s, struct rb_err *err)
         rb_loop_uv_on_signal(s->uv, RB_LEAVE_SIGNAL, leave, s);
     }
     rb_controller_start(s->controller);
-    if (s->on_machine)
-        s->beat_timer = s->loop->timer_start(s->loop->ctx, RB_CONTROLLER_HEARTBEAT_S * RB_US_PER_S, beat, s);
+    rb_own_machine_beat(&s->machine, note_warning, s);
     if (!s->host.uv)
         rb_limits_forget(s->files->dir);
     if (!s->host.uv || s->deadline_us >= 0 || s->budget_uusd >= 0)
@@ -859,8 +780,7 @@ static void finish(struct rb_session *s)
     }
     if (s->look_timer)
         s->loop->timer_cancel(s->loop->ctx, s->look_timer);
-    if (s->beat_timer)
-        s->loop->timer_cancel(s->loop->ctx, s->beat_timer);
+    rb_own_machine_stop(&s->machine);
     for (int i = 0; i < s->n_places; i++) // first: calls under way are dropped without an answer
         s->providers[i].ops->destroy(&s->providers[i]);
     rb_http_destroy(s->http);
@@ -1032,7 +952,7 @@ static bool read_limits(struct rb_session *s, struct rb_err *err)
         return false;
     s->deadline_us = meta.deadline_us;
     s->budget_uusd = meta.budget_uusd;
-    return rb_machine_row_read(s->journal, &s->machine, err);
+    return rb_own_machine_read(&s->machine, s->journal, err);
 }
 
 // Reports the result when the loop has ended.
@@ -1048,7 +968,7 @@ static bool conclude(struct rb_session *s, int *out_code, struct rb_err *err)
         return true;
     }
     end_groups(s);
-    keep_machine(s);
+    rb_own_machine_keep(&s->machine, s->uv, s->places, s->n_places);
     struct rb_err unsaved;
     const bool saved = save_report(s, &unsaved);
     leave_results(s);
