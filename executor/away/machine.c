@@ -120,8 +120,7 @@ static void finish(struct talk *t)
     if (t->provider.ops)
         t->provider.ops->destroy(&t->provider);
     rb_http_destroy(t->http);
-    if (t->uv)
-        rb_loop_uv_destroy(t->uv);
+    rb_loop_uv_destroy(t->uv);
 }
 
 static bool begin(struct talk *t, const struct rb_resources *resources, struct rb_err *err)

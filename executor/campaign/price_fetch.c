@@ -1,7 +1,7 @@
 #include "executor/campaign/price_fetch.h"
 
+#include "executor/run/infras.h"
 #include "executor/transport/loop_uv.h"
-#include "profiles/catalog/infra.h"
 #include "providers/provider.h"
 #include "providers/wire/http.h"
 
@@ -24,8 +24,7 @@ static void finish(struct fetch *f)
     if (f->provider.ops)
         f->provider.ops->destroy(&f->provider);
     rb_http_destroy(f->http);
-    if (f->uv)
-        rb_loop_uv_destroy(f->uv);
+    rb_loop_uv_destroy(f->uv);
 }
 
 static bool open_provider(struct fetch *f, const struct rb_catalog *known, struct rb_err *err)
@@ -49,11 +48,9 @@ static bool open_provider(struct fetch *f, const struct rb_catalog *known, struc
     const struct rb_provider_config config = {
         .loop = rb_loop_uv_loop(f->uv),
         .http = f->http,
-        .region = region,
-        .loopback_only = rb_infra_within(f->infra, "mock"),
         .prices = known,
     };
-    return ops->create(&config, &f->provider, err);
+    return rb_infra_open(f->infra, &config, &f->provider, err);
 }
 
 static void offered(void *arg, const struct rb_err *err, const struct rb_catalog *catalog)
