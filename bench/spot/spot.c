@@ -100,10 +100,10 @@ static struct rb_spot_policy *make_policy(const struct market *m, const struct s
     });
 }
 
-// A random start from a minute of the table on, with room for the deadline and for those who miss it.
+// A random start from a minute of the table on, with room for the deadline.
 static void draw_start(const struct market *m, struct spot_job *job, int from_min, uint32_t replicate)
 {
-    const int room = m->minutes - from_min - 2 * job->deadline_min;
+    const int room = m->minutes - from_min - job->deadline_min;
     const double u =
         rb_stream_first_uniform(&(struct rb_stream_key){.purpose = RB_DRAW_SEARCH, .replicate = replicate});
     job->start_min = from_min + (int)(u * room);
