@@ -140,7 +140,13 @@ static void warn_few_samples(struct rb_assembly *a, const struct rb_plan *plan)
 
 static void warn_left_out(struct rb_assembly *a)
 {
-    if (a->search->n_left_out > 0 && !a->search->left_out_for)
+    char with[32];
+    if (a->search->n_left_out > 0 && !a->search->left_out_for && a->search->left_out_uusd > 0)
+        rb_assembly_note(a, rb_arena_printf(a->arena,
+                                "spot offers whose markets go down were left out: with them the cheapest plan found costs "
+                                "%s, since other machines stand in while they are down",
+                                rb_format_money(a->search->left_out_uusd, with)));
+    else if (a->search->n_left_out > 0 && !a->search->left_out_for)
         rb_assembly_note(a, "spot offers whose markets go down were not considered: no plan with them keeps the confidence; lower it, "
                 "or allow other zones and on-demand machines, which stand in");
     else if (a->search->n_left_out > 0)

@@ -21,7 +21,8 @@ struct rb_search {
     struct rb_sizes *sizes;           // [n_offers]; n = 0: the offer cannot be used
     bool *left_out;                   // [n_offers]; usable, but only with more replicates than a limit allows
     int n_left_out;
-    const char *left_out_for;         // the limit: "time", "memory"
+    const char *left_out_for;         // the limit: "time", "memory"; NULL: their markets go down
+    int64_t left_out_uusd;            // then: what the cheapest plan found with them costs; 0: none keeps the confidence
     struct rb_stage_span {            // [n_offers], the stages that may use the offer; else its reservation is closed
         int first, end;
     } *spans;                         // planner/request/windows.h

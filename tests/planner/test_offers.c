@@ -413,6 +413,58 @@ static void a_safe_plan_leaves_time_for_spot(void **state)
     case_finish(&c);
 }
 
+// The search takes a market as always up. One that is down for most of the time costs what stands in for it, here more than
+// a plan that would do without it.
+static void markets_that_would_cost_more_are_left_out(void **state)
+{
+    (void)state;
+    static const struct {
+        int up_s, down_s;
+        bool left_out;
+    } cases[] = {{1200, 24000, true}, {24000, 1200, false}};
+    static const char two[] = "infra,instance_type,accelerator,gpus,gpu_memory_gb,vcpus,memory_gb,market,usd_per_hour\n"
+                              "aws/us-east-1,p3.2xlarge,V100,1,16,8,61,on_demand,3.06\n"
+                              "aws/us-east-1,p3.2xlarge,V100,1,16,8,61,spot,0.6\n"
+                              "aws/us-east-1,g4dn.xlarge,T4,1,16,4,16,on_demand,0.8\n";
+    static const char job[] = "name: j\nmetric: {name: a, goal: maximize}\nparameters: {lr: {min: 0.1, max: 0.9}}\n"
+                              "scheduler: {type: sha, num_trials: 4, min_resource: 1, max_resource: 2, eta: 2}\n"
+                              "run: python t.py\nresources: {infra: [aws/us-east-1], spot: allow, max_nodes: 4}\n";
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        RB_AUTO(rb_buf_finish) struct rb_buf known = RB_BUF_INIT;
+        struct rb_case c;
+        struct rb_plan plan;
+        struct rb_plan_result result;
+        struct rb_err err = {0};
+        bool says = false;
+        rb_buf_printf(&known,
+                      "format: rb-profile/1\nname: p\nunit: epoch\nsource: test\ntraining:\n"
+                      "  - {accelerator: V100, base_s: 300, layouts: [{gpus: 1, nodes: 1, speedup: 1.0}]}\n"
+                      "  - {accelerator: T4, base_s: 450, layouts: [{gpus: 1, nodes: 1, speedup: 1.0}]}\n"
+                      "noise:\n  between: {distribution: constant, mean: 1.0}\n"
+                      "  within: {distribution: constant, mean: 1.0}\n"
+                      "startup_s: 5\ncheckpoint_s: 1.0\nprovisioning:\n"
+                      "  - {infra: \"*\", instance_type: \"*\", market: on_demand, queue_s: 10, init_s: 60,"
+                      " capacity_failure: 0.0, preemption_per_hour: 0.0}\n"
+                      "  - {infra: \"*\", instance_type: \"*\", market: spot, queue_s: 10, init_s: 60,"
+                      " capacity_failure: 0.0, spells: {sampled_s: 60, days: 9, up_s: %d, down_s: %d, together: 1,"
+                      " hazard: [{from_s: 0, per_hour: 0.1}]}}\n",
+                      cases[i].up_s, cases[i].down_s);
+        case_init(&c, job, rb_buf_str(&known), two);
+        c.req.deadline_us = 7200 * RB_US_PER_S;
+        if (!rb_make_plan(&c.req, "optimal", &c.arena, &plan, &result, &err))
+            fail_msg("%s", err.message);
+        for (int w = 0; w < plan.n_warnings; w++)
+            says = says || strstr(plan.warnings[w], "spot offers whose markets go down were left out: with them the "
+                                                    "cheapest plan found costs $") != NULL;
+        assert_int_equal(says, cases[i].left_out);
+        for (int s = 0; s < plan.n_stages; s++)
+            assert_int_equal(plan.offers[plan.stages[s].nodes[0].offer].market,
+                             cases[i].left_out ? RB_MARKET_ON_DEMAND : RB_MARKET_SPOT);
+        assert_false(plan.bound.proved);
+        case_finish(&c);
+    }
+}
+
 // Chosen as the plan of one deadline is: from plans that end earlier, and by the same replays.
 static void the_frontier_has_the_run_with_spot_beside_the_plans(void **state)
 {
@@ -484,6 +536,7 @@ int main(void)
         cmocka_unit_test(spot_needs_a_hazard),
         cmocka_unit_test(safe_plans_are_on_demand_and_name_spot),
         cmocka_unit_test(a_safe_plan_leaves_time_for_spot),
+        cmocka_unit_test(markets_that_would_cost_more_are_left_out),
         cmocka_unit_test(the_frontier_has_the_run_with_spot_beside_the_plans),
         cmocka_unit_test(no_other_frontier_has_spot_beside_it),
         cmocka_unit_test(a_plan_on_demand_says_what_spot_would_save),
