@@ -1,4 +1,4 @@
-#include "executor/run/run_list.h"
+#include "executor/browse/run_list.h"
 
 #include "executor/away/whereabouts.h"
 #include "executor/journal/handover.h"

@@ -2,7 +2,7 @@
 #ifndef RB_EXECUTOR_RUN_LIST_H
 #define RB_EXECUTOR_RUN_LIST_H
 
-#include "executor/run/run_row.h"
+#include "executor/browse/run_row.h"
 
 struct rb_run_sources {
     const char *state_dir;      // NULL: the user's own

@@ -1,4 +1,4 @@
-#include "executor/run/run_row.h"
+#include "executor/browse/run_row.h"
 
 #include "base/limits.h"
 #include "engine/core/policy.h"
