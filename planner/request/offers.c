@@ -265,17 +265,10 @@ static int compare_offers(const void *pa, const void *pb)
     return rb_offer_compare(pa, pb);
 }
 
-static size_t region_length(const char *infra)
-{
-    const char *region = strchr(infra, '/'), *zone = region ? strchr(region + 1, '/') : NULL;
-    return zone ? (size_t)(zone - infra) : strlen(infra);
-}
-
 static bool same_but_zone(const struct rb_offer *a, const struct rb_offer *b)
 {
-    size_t n = region_length(a->infra);
-    return n == region_length(b->infra) && strncmp(a->infra, b->infra, n) == 0 && a->market == b->market &&
-           a->market != RB_MARKET_RESERVED && strcmp(a->instance_type, b->instance_type) == 0;
+    return rb_infra_same_region(a->infra, b->infra) && a->market == b->market && a->market != RB_MARKET_RESERVED &&
+           strcmp(a->instance_type, b->instance_type) == 0;
 }
 
 // Zones of the same region that are cheaper, or as cheap and earlier.

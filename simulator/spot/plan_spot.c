@@ -2,13 +2,13 @@
 
 #include "base/text/units.h"
 #include "engine/core/rungs.h"
+#include "profiles/catalog/infra.h"
 #include "profiles/store/reading.h"
 #include "profiles/store/save_interval.h"
 #include "samplers/model/normal.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define SD_P95 1.6448536269514722 // the 95 % quantile of a standard normal
 
@@ -69,19 +69,12 @@ int rb_plan_spot_offer(const struct rb_plan *plan)
     return -1;
 }
 
-static size_t region_length(const char *infra)
-{
-    const char *region = strchr(infra, '/'), *zone = region ? strchr(region + 1, '/') : NULL;
-    return zone ? (size_t)(zone - infra) : strlen(infra);
-}
-
 // The first fallback in the same region names it.
 static int region_of(const struct rb_plan *plan, int fallback)
 {
     const char *infra = plan->offers[plan->fallbacks[fallback]].infra;
     int i = 0;
-    while (region_length(plan->offers[plan->fallbacks[i]].infra) != region_length(infra) ||
-           strncmp(plan->offers[plan->fallbacks[i]].infra, infra, region_length(infra)) != 0)
+    while (!rb_infra_same_region(plan->offers[plan->fallbacks[i]].infra, infra))
         i++;
     return i;
 }
