@@ -7,7 +7,7 @@
 #include "simulator/spot/plan_replay.h"
 
 // Makes `estimate` that of the run and keeps the stages' own in `spot`; no bound is claimed, since none was computed for
-// such runs. Leaves the plan as it is where nobody knows: no deadline, no spot machine among the fallbacks, a market
+// such runs. Leaves the plan as it is where the cost is unknown: no deadline, no spot machine among the fallbacks, a market
 // without spells in the profile, an asynchronous job. first: of the RB_PLAN_REPLAYS replays, which it does not repeat.
 void rb_safe_plan_price(struct rb_plan *plan, uint32_t first, struct rb_arena *arena);
 

@@ -121,10 +121,9 @@ static void put_first(const char *warning, struct rb_arena *arena, struct rb_pla
     plan->n_warnings++;
 }
 
-// Each place is searched as if it were the only one, and the best of their plans is taken: jobs [n], of one place each.
 bool rb_stay_plan(rb_plan_fn *make, const struct rb_plan_request *req, const struct rb_planner *planner,
                   const struct rb_job *jobs, int n, struct rb_arena *arena, struct rb_plan *out_plan,
-                              struct rb_plan_result *out_result, struct rb_err *err)
+                  struct rb_plan_result *out_result, struct rb_err *err)
 {
     struct place_plan *places = rb_arena_array(arena, (size_t)n, sizeof *places);
     int best = 0;

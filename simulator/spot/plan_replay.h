@@ -9,9 +9,9 @@
 
 enum { RB_PLAN_REPLAYS = 1024 };
 
-// `s` is of the plan and has a policy. first: of RB_PLAN_REPLAYS replicates. out_estimate: of the run that follows it. The estimate of the plan as it stands gets
-// the mean difference between both kinds of replays, in cost, time and probability; since markets change, the 95 % and
-// 99 % of its cost reach at least as far as those on demand.
+// `s` is of the plan and has a policy. first: of RB_PLAN_REPLAYS replicates. out_estimate: of the run that follows the
+// policy. It is the estimate of the plan as it stands plus the mean difference between both kinds of replays, in cost, time
+// and probability; since markets change, the 95 % and 99 % of its cost reach at least as far as those on demand.
 struct rb_plan_safe_spot rb_plan_replay(const struct rb_plan_spot *s, const struct rb_plan *plan, uint32_t first,
                                         struct rb_estimate *out_estimate);
 

@@ -11,9 +11,9 @@
 
 struct rb_plan_spot {
     double start_s[3]; // by mode: quantile of a cold start with the trial's start-up, of the slowest offer
-    double rate[3];    // micro-dollars a second of one node, of the dearest offer
-    struct rb_spot_policy
-        *policy; // NULL: the profile does not have the spells of every spot market, or the job is asynchronous
+    double rate[3];    // micro-dollars a second of one node, of the most expensive offer
+    // NULL: the profile does not have the spells of every spot market, or the job is asynchronous.
+    struct rb_spot_policy *policy;
     // With a policy:
     struct rb_spot_stage stages[RB_LIMIT_STAGES];
     int n_stages;
@@ -25,8 +25,8 @@ struct rb_plan_spot {
 
 // The first spot offer among the plan's fallbacks; -1: there is none, and nothing below can be asked.
 int rb_plan_spot_offer(const struct rb_plan *plan);
-// The plan has a deadline. Trials save inside a stage where the job says how often (checkpoint.every); under `auto`
-// nobody knows whether the script does.
+// The plan has a deadline. Trials save inside a stage where the job says how often (checkpoint.every); under `auto` it is
+// not known whether the script does.
 void rb_plan_spot_init(struct rb_plan_spot *s, const struct rb_plan *plan);
 void rb_plan_spot_finish(struct rb_plan_spot *s);
 

@@ -166,7 +166,7 @@ static void dear_zones_are_left_out_aloud(void **state)
     }
     job_text(&row, &job);
     case_init(&c, rb_buf_str(&job), profile, rb_buf_str(&list));
-    assert_true(rb_planner_offers_told(&c.job, &c.catalog, &c.arena, &offers, &n, &dropped, NULL));
+    assert_true(rb_planner_offers_and_dropped(&c.job, &c.catalog, &c.arena, &offers, &n, &dropped, NULL));
     assert_int_equal(n, 250);
     for (int i = 0; i < n; i++)
         assert_true(offers[i].rate.uusd_per_hour < 6 * RB_UUSD);
@@ -175,7 +175,7 @@ static void dear_zones_are_left_out_aloud(void **state)
     case_finish(&c);
 
     case_init(&c, rb_buf_str(&job), profile, prices);
-    assert_true(rb_planner_offers_told(&c.job, &c.catalog, &c.arena, &offers, &n, &dropped, NULL));
+    assert_true(rb_planner_offers_and_dropped(&c.job, &c.catalog, &c.arena, &offers, &n, &dropped, NULL));
     assert_null(dropped);
     case_finish(&c);
     rb_buf_finish(&job);
