@@ -22,9 +22,9 @@ static const char *event_field(const void *event, const char *key)
     const struct rb_k8s_event *e = event;
     const struct {
         const char *key, *value;
-    } fields[] = {{"involvedObject.name", e->pod->name},
-                  {"involvedObject.uid", e->pod->uid},
-                  {"involvedObject.kind", "Pod"},
+    } fields[] = {{"involvedObject.name", e->of.name},
+                  {"involvedObject.uid", e->of.uid},
+                  {"involvedObject.kind", e->of.kind},
                   {"reason", e->reason},
                   {"type", e->type},
                   {"metadata.name", e->name}};

@@ -52,6 +52,13 @@ static const struct type types[] = {
     {"EmptyDir", "medium:s sizeLimit:q"},
     {"HostPath", "path:s type:s"},
     {"Toleration", "key:s operator:s value:s effect:s tolerationSeconds:i"},
+    {"Job", "apiVersion:s kind:s metadata:Meta spec:JobSpec status:*"},
+    {"JobSpec", "parallelism:i completions:i backoffLimit:i completionMode:s suspend:b podReplacementPolicy:s "
+                "podFailurePolicy:FailurePolicy template:PodTemplate"},
+    {"FailurePolicy", "rules:[FailureRule"},
+    {"FailureRule", "action:s onPodConditions:[FailureCondition"},
+    {"FailureCondition", "type:s status:s"},
+    {"PodTemplate", "metadata:Meta spec:PodSpec"},
     {"Lease", "apiVersion:s kind:s metadata:Meta spec:LeaseSpec"},
     {"LeaseSpec", "holderIdentity:s leaseDurationSeconds:i acquireTime:t renewTime:t leaseTransitions:i"},
     {"DeleteOptions", "apiVersion:s kind:s gracePeriodSeconds:i propagationPolicy:s preconditions:Preconditions "
@@ -67,6 +74,12 @@ static const struct type types[] = {
 static const struct {
     const char *type, *field, *json;
 } defaults[] = {
+    {"JobSpec", "parallelism", "1"},
+    {"JobSpec", "completions", "1"},
+    {"JobSpec", "backoffLimit", "6"},
+    {"JobSpec", "completionMode", "\"NonIndexed\""},
+    {"JobSpec", "suspend", "false"},
+    {"FailureCondition", "status", "\"True\""},
     {"PodSpec", "restartPolicy", "\"Always\""},
     {"PodSpec", "terminationGracePeriodSeconds", "30"},
     {"PodSpec", "dnsPolicy", "\"ClusterFirst\""},
