@@ -19,8 +19,9 @@ static void check_pod(const struct rb_kube_pod *p)
 {
     char name[64], uid[64];
     const struct rb_instance *i = &p->instance;
-    require(rb_kube_split_id(i->id, name, uid) && strcmp(name, p->name) == 0 && strcmp(uid, p->uid) == 0);
-    require(i->address[0] != '-' && !strpbrk(i->address, " /'\"$`\\;|&<>\n"));
+    require(rb_kube_split_id(i->id, name, uid) && rb_kube_split_id(i->address ? i->address : i->id, name, uid));
+    require(p->has_second || (strcmp(name, p->name) == 0 && strcmp(uid, p->uid) == 0));
+    require(!i->address || (i->address[0] != '-' && !strpbrk(i->address, " /'\"$`\\;|&<>\n")));
     require(!p->group || !strchr(p->group, '/'));
     require(i->state >= RB_INSTANCE_PENDING && i->state <= RB_INSTANCE_TERMINATED);
     require(i->terminated_at_us == -1 || i->state == RB_INSTANCE_TERMINATED);
@@ -36,7 +37,11 @@ static void check_answer(const struct rb_node *answer)
     const char *next;
     char at[200];
     rb_kube_decode_leases(answer, &arena, &leases, &next, &err);
-    if (rb_kube_decode_pods(answer, "lab", &leases, &arena, &pods, &next, &err))
+    bool listed = true; // as Jobs, then as their pods
+    for (int as = RB_KUBERNETES_AS_JOB; as >= RB_KUBERNETES_AS_POD; as--)
+        listed &= rb_kube_decode_nodes((enum rb_kubernetes_as)as, answer, "lab", &leases, &arena, &pods, &next, &err);
+    rb_kube_join_jobs(&pods);
+    if (listed)
         for (int i = 0; i < pods.n; i++)
             check_pod(&pods.items[i]);
     require(!rb_kube_find_dropped(answer, answer, at, sizeof at)); // nothing is missing in itself
