@@ -394,6 +394,42 @@ class Runs(unittest.TestCase):
         cluster.await_no_pods()
         self.assertEqual(cluster.objects("leases"), [])
 
+    def test_the_doctor_tries_a_command_in_a_pod(self):
+        """Only where it is asked to; then nothing of it stays, whatever happens."""
+        for as_job, space in (("", ""), (", as: job", JOBS_ALONE)):
+            with self.subTest(as_job=as_job), tempfile.TemporaryDirectory(prefix="rb-k8s-") as folder, Cluster(BIN, folder, kubernetes=space) as cluster:
+                run = run_on(BIN, folder, cluster, kubernetes=as_job + ", grace: 1s")
+                self.assertNotIn("ok    exec", run.say("rbrun", "doctor", "plan.json", "--state-dir", "state").stdout)
+                self.assertEqual(cluster.ledger()["instances"], [])
+                done = run.say("rbrun", "doctor", "plan.json", "--exec", "--state-dir", "state")
+                self.assertRegex(done.stdout, r"ok    exec         k8s/lab: a command in rb\S+ takes [0-9.]+ m?s, at most \S+ m?s of 5; "
+                                 r"the pod had its machine for .*, which is worth \$0\.\d+\n")
+                cluster.await_no_pods()
+                self.assertEqual(cluster.objects("leases"), [])
+                self.assertEqual(len(cluster.ledger()["instances"]), 1)
+
+    def test_the_doctor_ends_its_pod_where_no_command_runs(self):
+        rule = "{where: {front: k8s, action: pods.exec}, what: {error: {code: InternalError, status: 500, message: no way in}}}"
+        lost = "{where: {front: k8s, action: pods.create}, when: {call: 2}, times: 9, what: lost_response}"  # the first is the dry run
+        cluster, run = self.on("--chaos", self.chaos("format: rb-chaos/1\nrules:\n  - %s\n  - %s\n" % (rule, lost)), kubernetes=", grace: 1s")
+        done = run.say("rbrun", "doctor", "plan.json", "--exec", "--state-dir", "state", expect=1)
+        self.assertRegex(done.stdout, "fail  exec         k8s/lab: .*(pods.create|no way in)")
+        cluster.await_no_pods()
+        self.assertEqual(cluster.objects("leases"), [])
+        self.assertIn("not tried: no plan", run.say("rbrun", "doctor", "--infra", "k8s/lab", "--exec", "--state-dir", "state", RB_KUBE_NAMESPACE="rb").stdout)
+
+    def test_an_interrupted_doctor_leaves_nothing(self):
+        cluster, run = self.on(capacity=0)
+        process = subprocess.Popen([os.path.join(BIN, "rbrun"), "doctor", "plan.json", "--exec", "--state-dir", "state"], cwd=self.folder, env=run.env,
+                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        until = time.monotonic() + 60
+        while not cluster.objects("pods") and time.monotonic() < until:
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        self.assertIn("fail  exec         k8s/lab: interrupted", process.communicate(timeout=60)[0])
+        cluster.await_no_pods()
+        self.assertEqual(cluster.objects("leases"), [])
+
     def test_gc_ends_what_a_dead_controller_left(self):
         cluster, run = self.on(trials=2, resource=60, epoch_s=1, kubernetes=", grace: 2s")
         process = subprocess.Popen([os.path.join(BIN, "rbrun"), "plan.json", "--state-dir", "state"], cwd=self.folder,
