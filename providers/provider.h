@@ -140,6 +140,9 @@ struct rb_provider_ops {
     // Lists the instances of a run (run_id NULL: of any run that carries our owner tag), terminated ones while they are
     // visible.
     void (*list)(struct rb_provider *p, const char *run_id, rb_list_fn *fn, void *arg);
+    // Calls wake, from the loop and until destroy, when something of the run's instances may have changed: what, only a
+    // listing says. It may miss changes, come for none, or never come. NULL: there is no such thing.
+    void (*watch)(struct rb_provider *p, const char *run_id, rb_loop_fn *wake, void *arg);
     // Looks one instance up by its id, with or without tags; ended ones as long as the cloud remembers them (times as
     // in list). NOT_FOUND: the cloud does not know it, which proves nothing for a new instance. NULL: list reports
     // everything.

@@ -141,6 +141,7 @@ static void k8s_destroy(struct rb_provider *p)
     struct rb_kube *k = p->state;
     if (!k)
         return;
+    rb_kube_watch_end(k);
     rb_api_destroy(k->api);
     rb_kube_login_destroy(k->login);
     rb_kubeconfig_finish(&k->config);
@@ -156,6 +157,7 @@ static bool k8s_create(const struct rb_provider_config *config, struct rb_provid
         return rb_err_set(err, RB_E_HTTP_REQUEST, "k8s: needs an HTTP client");
     struct rb_kube *k = rb_xcalloc(1, sizeof *k);
     k->loop = config->loop;
+    k->http = config->http;
     snprintf(k->region, sizeof k->region, "%s", config->region);
     static const struct rb_catalog none = {0};
     k->prices = config->prices ? config->prices : &none;
@@ -190,6 +192,7 @@ const struct rb_provider_ops rb_provider_k8s = {
     .destroy = k8s_destroy,
     .launch = rb_kube_launch,
     .list = rb_kube_list,
+    .watch = rb_kube_watch,
     .look = rb_kube_look,
     .terminate = k8s_terminate,
     .renew = rb_kube_renew,

@@ -18,6 +18,8 @@ struct rb_kube {
     struct rb_kubernetes_spec spec;
     const struct rb_catalog *prices; // of clouds; never NULL
     struct rb_api *api;
+    struct rb_http *http;         // of the api
+    struct rb_kube_watch *watch;  // NULL: none
     bool no_events, no_logs; // we have no right to them
     struct rb_kube_last_words *last_words; // [n_last_words], as far as they were asked for
     int n_last_words;
@@ -62,6 +64,8 @@ bool rb_kube_check_stored(const struct rb_buf *sent, const struct rb_node *store
 // pods that are deleted. All members of a launch end together.
 void rb_kube_delete_workload(struct rb_kube *k, const char *pod, void *state, rb_api_done_fn *done);
 void rb_kube_list(struct rb_provider *p, const char *run_id, rb_list_fn *fn, void *arg);
+void rb_kube_watch(struct rb_provider *p, const char *run_id, rb_loop_fn *wake, void *arg);
+void rb_kube_watch_end(struct rb_kube *k);
 void rb_kube_renew(struct rb_provider *p, const char *const *ids, int n, const struct rb_tag *lease, rb_terminate_fn *fn,
                   void *arg);
 void rb_kube_groups(struct rb_provider *p, const char *run_id, rb_groups_fn *fn, void *arg);

@@ -430,6 +430,33 @@ static void believes_an_end_that_is_listed_no_more(void **state)
     fake_run_finish(&r);
 }
 
+// Where a cloud tells of changes, the next listing comes at once; where it does not, with the next poll. Nothing else is
+// different: what has changed, listings say.
+static void a_change_wakes_the_next_listing(void **state)
+{
+    (void)state;
+    int64_t took_us[2];
+    int n_listings[2];
+    for (int tells = 0; tells < 2; tells++) {
+        struct fake_run r;
+        fake_run_init(&r, 1);
+        r.poll_us = 60 * 1000000;
+        r.cloud.tells = tells;
+        fake_run_open(&r);
+        fake_run_step_until(&r, 30 * 1000000);
+        assert_int_equal(r.cloud.instances[0]->state, RB_INSTANCE_RUNNING); // within half a period
+        finish_run(&r);
+        assert_int_equal(r.outcome, RB_JOB_COMPLETE);
+        assert_int_equal(report_of(&r).cost_uusd, fake_cloud_bill_uusd(&r.cloud, &r.billing));
+        took_us[tells] = r.v.now_us;
+        n_listings[tells] = r.cloud.n_listings;
+        fake_run_finish(&r);
+    }
+    assert_true(took_us[1] < took_us[0] - 45 * 1000000);
+    // one for each change at most, and those that are due anyway
+    assert_true(n_listings[1] <= n_listings[0] + 2 * 8);
+}
+
 // Listed on its way in a zone that has no machine for it after all, while its call goes on to the next one; what that zone
 // gave has come and gone before anybody lists again. Nobody asks for it by its launch any more but the launch itself.
 static void a_launch_goes_on_to_the_next_zone_and_its_controller_dies(void **state)
@@ -766,6 +793,7 @@ int main(void)
         cmocka_unit_test(ends_a_stranger_with_its_tag),
         cmocka_unit_test(does_not_believe_an_absence_before_an_end_was_accepted),
         cmocka_unit_test(believes_an_end_that_is_listed_no_more),
+        cmocka_unit_test(a_change_wakes_the_next_listing),
         cmocka_unit_test(a_launch_goes_on_to_the_next_zone_and_its_controller_dies),
         cmocka_unit_test(says_loudly_that_it_may_not_end_a_node_and_asks_on),
         cmocka_unit_test(says_so_when_the_last_listing_is_partial),

@@ -28,7 +28,7 @@ with open(root + "/providers/k8s/k8s_preflight.c", encoding="utf-8") as f:
 RIGHT = r'\{"([a-z0-9.-]*)", "(\w+)", (?:NULL|"(\w+)"), "(\w+)"\}'
 needed = {when: named(re.findall(r'\{%s, %s\}' % (RIGHT, when), text)) for when in ("ALWAYS", "AS_POD", "AS_JOB", "IN_QUEUE")}
 asked = named(re.findall(RIGHT, text))
-dispensable = {("", "resourcequotas", "list"), ("", "events", "list"), ("", "pods/log", "get")}
+dispensable = {("", "resourcequotas", "list"), ("", "events", "list"), ("", "pods/log", "get"), ("", "pods", "watch")}
 of_cluster = {("", "nodes", "list")}  # docs/policies/k8s-nodes.yaml
 assert all(needed.values()), "the table of rights is not where it was"
 assert asked == set.union(*needed.values()) | dispensable | of_cluster, sorted(asked ^ (set.union(*needed.values()) | dispensable | of_cluster))

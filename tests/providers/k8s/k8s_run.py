@@ -26,6 +26,7 @@ rules:
   - {where: {front: k8s, action: pods.create}, times: 2, what: {error: {code: Forbidden, status: 403, message: "pods is forbidden: User \\"ann\\" cannot create resource \\"pods\\""}}}
   - {where: {front: k8s, action: pods.create}, when: {call: 4}, times: 1, what: lost_response}
   - {where: {front: k8s, action: pods.create}, when: {call: 5}, times: 1, what: {error: {code: Conflict, status: 409, message: "Operation cannot be fulfilled on resourcequotas \\"q\\""}}}
+  - {where: {front: k8s, action: pods.watch}, times: 1, what: {error: {code: Expired, status: 410, message: "too old"}}}
   - {where: {front: k8s, action: pods.list}, when: {call: 3}, times: 1, what: {truncated_body: {fraction: 0.5}}}
   - {where: {front: k8s, action: pods.list}, when: {call: 5}, times: 1, what: {error: {code: Expired, status: 410, message: "too old"}}}
   - {where: {front: k8s, action: pods.list}, when: {call: 6}, times: 1, what: throttle}
@@ -56,7 +57,7 @@ SPOT_TIMES = "\n  - {infra: k8s, instance_type: '*', market: spot, queue_s: 0.5,
 NEEDED = ("create pods", "get pods", "list pods", "delete pods", "create pods/exec", "get pods/exec", "create leases", "get leases",
           "list leases", "update leases", "delete leases")
 NEEDED_BY_JOBS = ("create jobs", "get jobs", "list jobs", "delete jobs")
-OPTIONAL = ("list events", "get pods/log", "list resourcequotas")
+OPTIONAL = ("list events", "watch pods", "get pods/log", "list resourcequotas")
 
 
 class Runs(unittest.TestCase):

@@ -523,6 +523,51 @@ static void a_lease_is_renewed_for_all_pods(void **state)
     end(&w);
 }
 
+struct wakes {
+    struct world *w;
+    int n;
+};
+
+static void woken(void *arg)
+{
+    struct wakes *k = arg;
+    k->n++;
+    scripted_tell(&k->w->s, NULL);
+}
+
+// A change wakes, a sign of life does not; a watch that ended begins again, and one that is refused for good does not.
+static void a_watch_only_wakes(void **state)
+{
+    (void)state;
+    struct world w;
+    struct wakes k = {.w = &w};
+    const struct step steps[] = {
+        {ANSWER, 200, NULL, "{\"type\":\"BOOKMARK\",\"object\":{}}\n{\"type\":\"BOOKMARK\",\"object\":{}}\n"},
+        {ANSWER, 500, NULL, ""},
+        {RESET},
+        {ANSWER, 410, NULL, ""},
+        {ANSWER, 200, NULL, "{\"type\":\"BOOKMARK\",\"object\":{}}\n{\"type\":\"MODIFIED\",\"object\":{\"type\":\"BOOKMARK\"}}\n"},
+        {ANSWER, 200, NULL, "{\"type\":\"ERROR\",\"object\":{\"code\":410}}\n"},
+        {ANSWER, 403, NULL, ""}};
+    begin(&w, steps, N_OF(steps));
+    w.provider.ops->watch(&w.provider, "digits", woken, &k);
+    assert_int_equal(k.n, 0); // never from inside the call
+    scripted_wait(&w.s);
+    scripted_expect_begin(&w.s, 0, "GET /api/v1/namespaces/ml/pods?watch=true&labelSelector=rb.run-id%3Ddigits&allowWatchBookmarks=true&timeoutSeconds=300 ");
+    scripted_expect(&w.s, 0, "Authorization: Bearer secret");
+    assert_int_equal(script_server_n_requests(w.s.server), 5);
+    w.s.done = false, w.s.n_calls = 0;
+    scripted_wait(&w.s); // by the error: a listing tells more
+    bool over = false;
+    test_loop_run(&w.s.loop, &over); // until nothing is waited for
+    assert_int_equal(script_server_n_requests(w.s.server), 7);
+    end(&w);
+    const struct step one[] = {{ANSWER, 500, NULL, ""}};
+    begin(&w, one, N_OF(one));
+    w.provider.ops->watch(&w.provider, "digits", woken, &k);
+    end(&w); // it leaves no timer
+}
+
 static void grouped(void *arg, const struct rb_err *err, const struct rb_placement_group *groups, int n)
 {
     struct world *w = arg;
@@ -564,6 +609,7 @@ int main(void)
         cmocka_unit_test(pods_are_priced_by_their_nodes),
         cmocka_unit_test(another_pod_of_that_name_is_left_alone),
         cmocka_unit_test(a_lease_is_renewed_for_all_pods),
+        cmocka_unit_test(a_watch_only_wakes),
         cmocka_unit_test(a_lease_is_the_group_of_its_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

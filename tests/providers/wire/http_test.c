@@ -101,6 +101,38 @@ static void answers_come_whole(void **state)
     end(&w);
 }
 
+struct listener {
+    struct result result; // first: the answer's
+    char heard[64];
+    size_t n;
+};
+
+static void listen_on(void *arg, const char *bytes, size_t n)
+{
+    struct listener *l = arg;
+    assert_true(l->n + n < sizeof l->heard);
+    memcpy(l->heard + l->n, bytes, n);
+    l->n += n;
+}
+
+// The body of an answer without end is heard as it comes, and not kept.
+static void a_body_can_be_listened_to(void **state)
+{
+    (void)state;
+    struct world w;
+    struct listener l = {0};
+    struct rb_err err;
+    const struct step step = {.status = 200, .body = "one\ntwo\n"};
+    begin(&w, &step, 1);
+    const struct rb_http_request request = {.method = "GET", .url = script_server_url(w.server), .heard = listen_on};
+    assert_true(rb_http_send(w.http, &request, on_response, &l, &err));
+    assert_true(test_loop_run(&w.loop, &l.result.done));
+    assert_int_equal(l.result.status, 200);
+    assert_string_equal(l.result.body, "");
+    assert_string_equal(l.heard, "one\ntwo\n");
+    end(&w);
+}
+
 static void redirects_are_answers(void **state)
 {
     (void)state;
@@ -344,6 +376,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_come_whole),
+        cmocka_unit_test(a_body_can_be_listened_to),
         cmocka_unit_test(redirects_are_answers),
         cmocka_unit_test(broken_answers_are_none),
         cmocka_unit_test(a_body_that_drips_is_not_waited_for),
