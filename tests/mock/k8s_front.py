@@ -296,6 +296,26 @@ class Requests(Front):
         self.process.wait(20)
         self.assertFalse(os.path.exists(path))
 
+    def test_tables(self):
+        def table(path):
+            answer = self.cluster.ask("GET", path, accept="application/json;as=Table;v=v1;g=meta.k8s.io,application/json")
+            self.assertEqual((answer.json["kind"], answer.json["apiVersion"]), ("Table", "meta.k8s.io/v1"))
+            self.assertTrue(all(r["object"]["kind"] == "PartialObjectMetadata" and len(r["cells"]) == len(answer.json["columnDefinitions"])
+                                for r in answer.json["rows"]))
+            return [r["cells"] for r in answer.json["rows"]]
+        self.created("never", kind="none")
+        self.created("ended", command="exit 0")
+        self.created("failed", command="exit 3")
+        self.created("slow", command="trap 'sleep 2; exit' TERM; while :; do sleep 0.05; done")
+        for name in ("ended", "failed"):
+            self.cluster.wait(name, lambda p: p["status"]["phase"] in ("Succeeded", "Failed"))
+        self.cluster.wait_running("slow")
+        self.assertEqual([r[:4] for r in table(self.cluster.pods)], [
+            ["never", "0/1", "Pending", "0"], ["ended", "0/1", "Completed", "0"], ["failed", "0/1", "Error", "0"], ["slow", "1/1", "Running", "0"]])
+        self.delete("slow")
+        self.assertEqual(table(self.cluster.pods + "/slow")[0][2], "Terminating")
+        self.refused(self.cluster.ask("GET", self.cluster.pods + "/other", accept="application/json;as=Table;v=v1;g=meta.k8s.io"), 404, "NotFound")
+
     def test_discovery(self):
         self.assertEqual(self.cluster.ask("GET", "/version").json["minor"], "30")
         self.assertEqual(self.cluster.ask("GET", "/api").json["versions"], ["v1"])

@@ -96,6 +96,12 @@ bool rb_k8s_read_selectors(struct rb_k8s_call *call, struct rb_k8s_selector *lab
 const char *rb_k8s_pod_label(const void *pod, const char *key);
 const char *rb_k8s_pod_field(const void *pod, const char *key);
 
+// --- tables (k8s_table.c) ---
+
+bool rb_k8s_wants_table(const struct rb_k8s_call *call);
+// The answer, an object or a list, as a table.
+void rb_k8s_write_table(const struct rb_node *answer, int64_t now_us, struct rb_json *j);
+
 // --- admission of pods (k8s_admission.c) ---
 
 // Is the name a DNS subdomain, are labels short enough, and so on: 422.

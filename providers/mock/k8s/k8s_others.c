@@ -67,7 +67,7 @@ static const void *machine_at(const struct rb_k8s_call *call, int at)
 
 static void write_machine(struct rb_k8s_call *call, int at)
 {
-    rb_k8s_write_machine(call->k->machines[at], call->k->config->place, &call->json);
+    rb_k8s_write_machine(call->k->machines[at], call->k->config->place, call->k->config->minor, &call->json);
 }
 
 bool rb_k8s_machines_list(struct rb_k8s_call *call)

@@ -191,7 +191,8 @@ void rb_k8s_begin_meta(struct rb_json *j, const char *space, const char *name, c
 void rb_k8s_write_pod(const struct rb_k8s_pod *p, const struct rb_mock_k8s *k, bool is_item, struct rb_json *j); // of a list
 void rb_k8s_write_lease(const struct rb_k8s_lease *l, const struct rb_mock_k8s *k, bool is_item, struct rb_json *j);
 void rb_k8s_write_event(const struct rb_k8s_event *e, const struct rb_mock_k8s *k, struct rb_json *j);
-void rb_k8s_write_machine(const struct rb_k8s_machine *m, const char *place, struct rb_json *j); // place NULL: no cloud's
+// place NULL: no cloud's; minor: of the server's version
+void rb_k8s_write_machine(const struct rb_k8s_machine *m, const char *place, int minor, struct rb_json *j);
 void rb_k8s_instant(struct rb_json *j, const char *key, int64_t unix_us); // whole seconds
 // A pod's own spec, as a container is started with; its texts live in the arena.
 void rb_k8s_read_start(const struct rb_k8s_pod *p, struct rb_arena *arena, struct rb_pod_start *out);

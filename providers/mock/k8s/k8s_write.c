@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 void rb_k8s_instant(struct rb_json *j, const char *key, int64_t unix_us)
@@ -234,22 +235,26 @@ static void write_provider_id(const struct rb_k8s_machine *m, const char *place,
         rb_json_put(j, "providerID: 'aws:///%s/i-%s'", zone, m->name);
 }
 
-void rb_k8s_write_machine(const struct rb_k8s_machine *m, const char *place, struct rb_json *j)
+void rb_k8s_write_machine(const struct rb_k8s_machine *m, const char *place, int minor, struct rb_json *j)
 {
+    char since[32], version[24];
+    snprintf(version, sizeof version, "v1.%d.0-rbmock", minor);
     const bool spot = m->offer->market == RB_MARKET_SPOT, cpu = strcmp(m->offer->accelerator, "CPU") == 0;
     rb_json_put(j,
-                "{metadata: {name: %s, uid: %s, labels: {"
+                "{metadata: {name: %s, uid: %s, creationTimestamp: %s, labels: {"
                 "node.kubernetes.io/instance-type: %s, karpenter.sh/capacity-type: %s, nvidia.com/gpu.product: %s, "
                 "kubernetes.io/hostname: %s}}, spec: {",
-                m->name, m->name, m->offer->instance_type, spot ? "spot" : "on-demand", m->offer->accelerator, m->name);
+                m->name, m->name, rb_format_instant(m->ready_us - m->ready_us % RB_US_PER_S, since), m->offer->instance_type, spot ? "spot" : "on-demand", m->offer->accelerator, m->name);
     write_provider_id(m, place, j);
     if (!cpu)
         rb_json_put(j, "taints: [{key: 'nvidia.com/gpu', value: 'present', effect: 'NoSchedule'}]");
     rb_json_put(j,
                 "}, status: {capacity: {cpu: '%d', memory: '%dG', nvidia.com/gpu: '%d'}, conditions: ["
-                "{type: 'Ready', status: %s}]}}",
+                "{type: 'Ready', status: %s}], nodeInfo: {machineID: '', systemUUID: '', bootID: '', kernelVersion: '', osImage: "
+                "'this machine', containerRuntimeVersion: 'rbmock://0', kubeletVersion: %s, kubeProxyVersion: %s, operatingSystem: "
+                "'linux', architecture: 'amd64'}}}",
                 (int)m->offer->vcpus, (int)m->offer->memory_gb, cpu ? 0 : m->offer->gpus,
-                m->is_dead ? "Unknown" : "True");
+                m->is_dead ? "Unknown" : "True", version, version);
 }
 
 // --- the container ---

@@ -298,6 +298,7 @@ bool rb_k8s_checked(struct rb_k8s_call *call)
     rb_k8s_query(call, "timeout");
     rb_k8s_query(call, "pretty");
     rb_k8s_query(call, "fieldManager");
+    rb_k8s_query(call, "includeObject"); // of tables
     for (int i = 0; i < call->n_query; i++)
         if (!call->query[i].asked)
             return rb_k8s_refuse(call, 400, "BadRequest",
@@ -500,6 +501,18 @@ static void ask_chaos(struct rb_k8s_call *call, const struct route *route)
     rb_chaos_request(rb_cloud_chaos(call->k->cloud), &s, call->now_us, &call->chaos);
 }
 
+static void make_table(struct rb_k8s_call *call)
+{
+    RB_AUTO(rb_doc_finish) struct rb_doc answer = {0};
+    struct rb_buf *body = &call->out->body;
+    if (!rb_doc_parse_json(&answer, "answer", rb_buf_str(body), body->len, NULL) ||
+        strncmp(call->request->path, "/api", 4) != 0 || !rb_node_member(answer.root, "metadata"))
+        return; // discovery
+    rb_buf_clear(body);
+    rb_json_init(&call->json, body, false);
+    rb_k8s_write_table(answer.root, call->now_us, &call->json);
+}
+
 static void answer(struct rb_k8s_call *call)
 {
     bool is_known = false;
@@ -517,6 +530,8 @@ static void answer(struct rb_k8s_call *call)
     const bool ok = readable && serve(call, route, is_known);
     if (!ok)
         write_refusal(call, &call->out->body);
+    else if (rb_k8s_wants_table(call))
+        make_table(call);
     call->out->status = call->status;
     if (call->out->delivery == RB_EXCHANGE_WHOLE || call->chaos.by[RB_CHAOS_LOST_RESPONSE])
         rb_exchange_spoil(&call->chaos, call->out);
