@@ -193,11 +193,18 @@ static bool write_map(struct writer *w, const struct rb_node *node, const char *
     return true;
 }
 
+// What is null is left out, too.
+static bool is_given(const struct rb_node *map, const char *field)
+{
+    const struct rb_node *value = rb_node_member(map, field);
+    return value && value->kind != RB_NODE_NULL;
+}
+
 static void write_defaults(struct writer *w, const struct type *t, const struct rb_node *node)
 {
     for (size_t k = 0; k < sizeof defaults / sizeof *defaults; k++) {
         RB_AUTO(rb_doc_finish) struct rb_doc value = {0};
-        if (strcmp(defaults[k].type, t->name) != 0 || rb_node_member(node, defaults[k].field) ||
+        if (strcmp(defaults[k].type, t->name) != 0 || is_given(node, defaults[k].field) ||
             !rb_doc_parse_json(&value, "default", defaults[k].json, strlen(defaults[k].json), NULL))
             continue;
         rb_json_key(w->json, defaults[k].field);

@@ -44,8 +44,9 @@ static void ask(struct rb_mock_k8s *k, char *text, int64_t now_us)
                                                      {"Upgrade", "websocket"},
                                                      {"Sec-WebSocket-Version", "13"},
                                                      {"Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="},
-                                                     {"Sec-WebSocket-Protocol", "v5.channel.k8s.io"}};
-    struct rb_exchange_request r = {.headers = headers, .n_headers = 5};
+                                                     {"Sec-WebSocket-Protocol", "v5.channel.k8s.io"},
+                                                     {"Accept", "application/json;as=Table;v=v1;g=meta.k8s.io"}};
+    struct rb_exchange_request r = {.headers = headers, .n_headers = 5 + (int)(now_us / RB_US_PER_S / 10 % 2)}; // every second one
     if (!fuzz_read_request(text, &r))
         return;
     struct rb_exchange_answer a = {0};
@@ -71,6 +72,8 @@ static void run(struct rb_mock_k8s *k, const struct rb_cloud *cloud, int64_t now
     }
 }
 
+static const char *const granted[] = {"create jobs", "get jobs", "list jobs", "delete jobs", NULL};
+
 static void print_log(void *arg, const char *id, struct rb_buf *out)
 {
     (void)arg;
@@ -87,6 +90,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
     config.epoch_us = EPOCH_US;
     config.kubernetes.queue = "lq";
     config.kubernetes.queue_gpus = 8;
+    config.kubernetes.granted = granted;
     struct rb_cloud *cloud = rb_cloud_create(&config);
     struct rb_mock_k8s *k = rb_mock_k8s_create(cloud, "test");
     rb_mock_k8s_set_log(k, print_log, NULL);
