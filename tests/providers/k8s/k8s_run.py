@@ -140,6 +140,17 @@ class Runs(unittest.TestCase):
         self.assertEqual(cluster.objects("leases") + cluster.objects("jobs"), [])
         self.assertEqual((len(report["nodes"]), len(cluster.ledger()["instances"])), (2, 3))  # the second pod was never a node
 
+    def test_jobs_that_get_no_pod_or_no_room_leave_nothing(self):
+        """The cluster takes a Job whose pod it refuses, and says why in an event. And a gang of Jobs where one finds a machine."""
+        for say, queue, job in (("waits: FailedCreate: Error creating: pods \"rbj-", ', quota: {pods: "0"}', {"trials": 1}),
+                                ("3 nodes in a row got no machine", "", {"trials": 2, "gpus": 4, "capacity": 1})):
+            with self.subTest(say=say), tempfile.TemporaryDirectory(prefix="rb-k8s-") as folder, \
+                    Cluster(BIN, folder, capacity=job.pop("capacity", 10), kubernetes=JOBS_ALONE + queue) as cluster:
+                done = run_on(BIN, folder, cluster, kubernetes=", as: job, queue_timeout: 2s", **job).say("rbrun", "plan.json", "--state-dir", "state", expect=6)
+                self.assertIn(say, done.stderr)
+                cluster.await_no_pods()
+                self.assertEqual(cluster.objects("leases") + cluster.objects("jobs"), [])
+
     def test_gc_ends_jobs_that_a_dead_controller_left(self):
         cluster, run = self.on_jobs(trials=2, resource=60, epoch_s=1, kubernetes=", grace: 2s", RB_TEST_LEASE_S="3")
         process = self.begin(run)
