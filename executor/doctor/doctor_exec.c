@@ -23,7 +23,7 @@
 
 enum {
     N_COMMANDS = 5,
-    HARD_LIMIT_MIN = 15, // the pod's own end, if nobody ends it
+    HARD_LIMIT_MIN = 15, // the pod's own end, if it is not ended before
     UNREACHED = 255,     // of a command: the pod could not be reached
 };
 static const int64_t look_us = 500000;                 // between two listings

@@ -24,8 +24,8 @@ bool rb_kube_shape(const char *instance_type, int gpus_of_node, struct rb_arena 
 // A label holds 63 of some characters: longer and other values become a digest of themselves; annotations hold the
 // originals.
 void rb_kube_label(const char *value, char out[static 64]);
-// "rb-<20 hex of the token's digest>-<member>", of a Job "rbj-..": whoever repeats the launch writes the same object, and who
-// knows a name knows what it is.
+// "rb-<20 hex of the token's digest>-<member>", of a Job "rbj-..": a repeated launch writes the same object, and a name
+// says what it is.
 void rb_kube_name(enum rb_kubernetes_as as, const char *token, int member, char out[static 64]);
 enum rb_kubernetes_as rb_kube_as_of(const char *name);
 // The Lease to which all pods of a run belong: deleting it ends them, whoever lives.

@@ -1,5 +1,5 @@
 // Lists the pods of a run, with the leases of the runs they belong to; before them its Jobs, where its nodes are Jobs.
-// Nobody in a cluster says "sold out": a pod of ours that has waited for a machine for longer than
+// A cluster does not say "sold out": a pod of ours that has waited for a machine for longer than
 // resources.kubernetes.queue_timeout is deleted here, and then reported so. So is a Job that made a second pod.
 #include "providers/k8s/k8s_errors.h"
 #include "providers/k8s/k8s_words.h"

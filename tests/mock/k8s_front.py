@@ -218,7 +218,7 @@ class Jobs(JobCase):
         self.cluster.ask("DELETE", self.cluster.leases + "/rb-run")  # the Lease takes the Job, and the Job its pod
         self.until(lambda: not self.pods("rbj-3"))
         self.assertEqual(self.cluster.ask("GET", JOBS + "/rbj-3").status, 404)
-        self.made("rbj-4", owner=owner)  # nobody is its owner
+        self.made("rbj-4", owner=owner)  # its owner is gone
         self.until(lambda: self.cluster.ask("GET", JOBS + "/rbj-4").status == 404 and not self.pods("rbj-4"))
 
     def test_what_a_job_may_not_be(self):

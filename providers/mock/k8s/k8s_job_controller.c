@@ -105,7 +105,7 @@ bool rb_k8s_write_job_pod(const struct rb_k8s_job *job, const char *suffix, stru
     return rb_doc_parse_json(out, "pod", text.data, text.len, NULL);
 }
 
-// The pod meets the rules that any pod meets, but nobody waits for an answer: a refusal becomes an event.
+// The pod meets the rules that any pod meets, but no client waits for an answer: a refusal becomes an event.
 static void make_pod(struct rb_mock_k8s *k, struct rb_k8s_job *job, int64_t now_us)
 {
     static const char letters[] = "bcdfghjklmnpqrstvwxz2456789"; // as the API server makes names

@@ -61,7 +61,7 @@ struct fake_cloud {
     void (*died)(void *ctx, int instance); // its processes end with it
     void *died_ctx;
     bool tells;         // of changes, to who watches
-    rb_loop_fn *wake;   // NULL: nobody watches
+    rb_loop_fn *wake;   // NULL: no controller watches
     void *wake_arg;
     int n_listings;     // that were asked for
 };

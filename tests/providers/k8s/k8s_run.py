@@ -104,7 +104,7 @@ class Runs(unittest.TestCase):
         return self.on(*options, queue=JOBS_ALONE, kubernetes=", as: job" + job.pop("kubernetes", ""), **job)
 
     def test_nodes_that_are_jobs(self):
-        """The same faults, a kill at each of two moments, and a cluster that lets nobody make pods: nothing is launched twice."""
+        """The same faults, a kill, and a Role that makes no pods: nothing is launched twice."""
         cluster, run = self.on_jobs("--chaos", self.chaos(FAULTS.replace("action: pods.create", "action: jobs.create").replace(
             "action: pods.delete", "action: jobs.delete").replace("pods is forbidden", "jobs is forbidden").replace('resource \\"pods', 'resource \\"jobs')))
         killed = run.say("rbrun", "plan.json", "--json", "--state-dir", "state", expect=-signal.SIGKILL, RB_TEST_DIE_AFTER="9")
@@ -161,7 +161,7 @@ class Runs(unittest.TestCase):
         process.wait()
         self.assertIn("rbj-", run.say("rbrun", "gc", "--dry-run", "--older-than", "0s", "--state-dir", "state").stdout)
         self.assertEqual(len(cluster.objects("jobs")), 1)
-        shutil.rmtree(os.path.join(self.folder, "state"))  # the watchdog's view: nobody knows that its nodes are Jobs
+        shutil.rmtree(os.path.join(self.folder, "state"))  # the watchdog's view: no journal says that its nodes are Jobs
         until = time.monotonic() + 30
         while cluster.objects("leases"):  # the run's lease lapses first
             self.assertLess(time.monotonic(), until)
