@@ -476,22 +476,15 @@ void rb_controller_list_all(struct rb_controller *c)
     }
 }
 
-static void poll_within(struct rb_controller *c, int64_t us)
-{
-    rb_controller_arm(c, &c->poll_timer, us < c->config.poll_us ? us : c->config.poll_us, rb_controller_poll, c);
-}
-
-// Changes come in crowds.
+// Changes come in crowds. Where listings are as frequent as that, as of a cloud on loopback, the next one is soon enough.
 void rb_run_cloud_wake(void *arg)
 {
     struct rb_run_cloud *cloud = arg;
     struct rb_controller *c = cloud->c;
-    if (c->dead || c->phase == RB_PHASE_OVER || cloud->woken)
+    if (c->dead || c->phase == RB_PHASE_OVER || cloud->woken || c->config.poll_us <= WAKE_US)
         return;
     cloud->woken = true;
-    if (c->poll_timer)
-        c->config.loop->timer_cancel(c->config.loop->ctx, c->poll_timer);
-    poll_within(c, WAKE_US);
+    rb_controller_arm(c, &c->poll_timer, WAKE_US, rb_controller_poll, c);
 }
 
 // A listing that is under way may be older than the change: another follows it. True: one does.
@@ -516,5 +509,5 @@ void rb_controller_poll(void *arg)
         rb_controller_stop(c, RB_STOP_BUDGET);
     const bool follows = is_to_follow(c);
     rb_controller_list_all(c);
-    poll_within(c, follows ? WAKE_US : c->config.poll_us);
+    rb_controller_arm(c, &c->poll_timer, follows ? WAKE_US : c->config.poll_us, rb_controller_poll, c);
 }
