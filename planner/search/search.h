@@ -62,6 +62,9 @@ void rb_search_ask_again(struct rb_search *search, const struct rb_plan_request 
 
 // Leaves out the offers whose markets go down, as those are that a limit leaves out.
 void rb_search_leave_out_markets(struct rb_search *search);
+// Asks for plans without spot machines: other offers are all there is, and no proof counts those of spot. False, and nothing
+// is left out: no spot machine can be planned, or nothing but them.
+bool rb_search_leave_out_spot(struct rb_search *search);
 
 // Forgets the planners' results; scores, runs and the space are kept.
 void rb_search_forget(struct rb_search *search);

@@ -1,9 +1,11 @@
 // Which offers a job may use, and what is said when none is left.
 #include "case.h"
 
+#include "planner/questions/verification.h"
 #include "profiles/catalog/infra.h"
 #include "tests/base/says.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -465,6 +467,26 @@ static void markets_that_would_cost_more_are_left_out(void **state)
     }
 }
 
+// What is told of the run holds in replays that it does not rest on; a figure that is a fifth off does not.
+static void the_run_of_a_safe_plan_is_verified(void **state)
+{
+    (void)state;
+    struct rb_case c;
+    struct rb_plan plan;
+    struct rb_verified_spot v;
+    make_plan_for_spot(&c, "safe", 4200, &plan);
+    assert_true(rb_verify_spot(&plan, &v));
+    assert_int_equal(v.replayed.samples, 1024);
+    assert_true(v.replayed.cost_uusd.mean != plan.estimate.cost_uusd.mean); // other replays
+    assert_true(fabs(v.cost_z) < 4 && fabs(v.time_z) < 4 && fabs(v.p_both_z) < 4);
+    plan.estimate.cost_uusd.mean += plan.estimate.cost_uusd.mean / 5;
+    assert_true(rb_verify_spot(&plan, &v));
+    assert_true(v.cost_z > 4);
+    plan.spot = NULL;
+    assert_false(rb_verify_spot(&plan, &v));
+    case_finish(&c);
+}
+
 // Chosen as the plan of one deadline is: from plans that end earlier, and by the same replays.
 static void the_frontier_has_the_run_with_spot_beside_the_plans(void **state)
 {
@@ -474,12 +496,12 @@ static void the_frontier_has_the_run_with_spot_beside_the_plans(void **state)
     int n_saves = 0;
     make_plan_for_spot(&c, "safe", 3000, &plan);
     const struct rb_pareto pareto = case_frontier(&c);
-    const struct rb_estimate *with = rb_pareto_with_spot(&pareto, c.req.deadline_us);
-    assert_true(pareto.knows_spot);
+    const struct rb_estimate *with = rb_pareto_beside(&pareto, c.req.deadline_us);
+    assert_int_equal(pareto.spot, RB_PARETO_WITH_SPOT);
     assert_non_null(with);
     assert_true(llabs(with->cost_uusd.mean - plan.estimate.cost_uusd.mean) < plan.estimate.cost_uusd.mean / 50);
-    for (int i = 0; i < pareto.n_with_spot; i++) {
-        const struct rb_pareto_point *p = &pareto.with_spot[i];
+    for (int i = 0; i < pareto.n_beside; i++) {
+        const struct rb_pareto_point *p = &pareto.beside[i];
         const struct rb_pareto_point *without = rb_pareto_at(&pareto, p->deadline_us, "optimal");
         assert_non_null(without);
         assert_true(p->estimate.p_both >= c.req.confidence && without->estimate.p_both >= c.req.confidence);
@@ -492,16 +514,48 @@ static void the_frontier_has_the_run_with_spot_beside_the_plans(void **state)
 static void no_other_frontier_has_spot_beside_it(void **state)
 {
     (void)state;
-    static const char *const others[] = {"never", "allow", "only"};
+    static const char *const others[] = {"never", "only"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         struct rb_case c;
         ask_for_spot(&c, others[i], 3000);
         const struct rb_pareto pareto = case_frontier(&c);
         assert_true(pareto.n_points > 0);
-        assert_false(pareto.knows_spot);
-        assert_int_equal(pareto.n_with_spot, 0);
+        assert_int_equal(pareto.spot, RB_PARETO_ALONE);
+        assert_int_equal(pareto.n_beside, 0);
         case_finish(&c);
     }
+}
+
+// The same plans as those of a job that forbids spot machines, to the error of their runs, and never less than with them.
+static void the_frontier_of_allowed_spot_has_the_plans_without_it(void **state)
+{
+    (void)state;
+    struct rb_case allowed, forbidden;
+    int n_saves = 0;
+    ask_for_spot(&allowed, "allow", 3000);
+    ask_for_spot(&forbidden, "never", 3000);
+    const struct rb_pareto both = case_frontier(&allowed), alone = case_frontier(&forbidden);
+    const struct rb_estimate *without = rb_pareto_beside(&both, 3000 * RB_US_PER_S);
+    const struct rb_pareto_point *expected = rb_pareto_at(&alone, 3000 * RB_US_PER_S, "optimal");
+    assert_int_equal(both.spot, RB_PARETO_WITHOUT_SPOT);
+    assert_string_equal(rb_pareto_beside_name(&both), "without spot");
+    assert_non_null(without);
+    assert_non_null(expected);
+    assert_true(llabs(without->cost_uusd.mean - expected->estimate.cost_uusd.mean) <
+                expected->estimate.cost_uusd.mean / 50);
+    assert_true(both.n_beside > 2);
+    for (int i = 0; i < both.n_beside; i++) {
+        const struct rb_pareto_point *p = &both.beside[i];
+        const struct rb_pareto_point *with = rb_pareto_at(&both, p->deadline_us, "optimal");
+        assert_non_null(with);
+        assert_true(p->estimate.p_both >= allowed.req.confidence && with->estimate.p_both >= allowed.req.confidence);
+        assert_true((double)with->estimate.cost_uusd.mean <= 1.005 * (double)p->estimate.cost_uusd.mean);
+        assert_true(i == 0 || p->estimate.cost_uusd.mean <= both.beside[i - 1].estimate.cost_uusd.mean);
+        n_saves += with->estimate.cost_uusd.mean < 6 * p->estimate.cost_uusd.mean / 10;
+    }
+    assert_true(n_saves > 1);
+    case_finish(&allowed);
+    case_finish(&forbidden);
 }
 
 static void a_plan_on_demand_says_what_spot_would_save(void **state)
@@ -518,7 +572,7 @@ static void a_plan_on_demand_says_what_spot_would_save(void **state)
         bool says = false;
         make_plan_for_spot(&c, cases[i].spot, cases[i].deadline_s, &plan);
         for (int w = 0; w < plan.n_warnings; w++)
-            says = says || strstr(plan.warnings[w], "resources.spot: safe would cost about $") != NULL;
+            says = says || strstr(plan.warnings[w], "under resources.spot: safe this plan would cost about $") != NULL;
         assert_int_equal(says, cases[i].says);
         case_finish(&c);
     }
@@ -537,8 +591,10 @@ int main(void)
         cmocka_unit_test(safe_plans_are_on_demand_and_name_spot),
         cmocka_unit_test(a_safe_plan_leaves_time_for_spot),
         cmocka_unit_test(markets_that_would_cost_more_are_left_out),
+        cmocka_unit_test(the_run_of_a_safe_plan_is_verified),
         cmocka_unit_test(the_frontier_has_the_run_with_spot_beside_the_plans),
         cmocka_unit_test(no_other_frontier_has_spot_beside_it),
+        cmocka_unit_test(the_frontier_of_allowed_spot_has_the_plans_without_it),
         cmocka_unit_test(a_plan_on_demand_says_what_spot_would_save),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
