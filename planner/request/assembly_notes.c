@@ -5,6 +5,7 @@
 #include "planner/request/save_note.h"
 #include "planner/request/windows.h"
 #include "profiles/catalog/infra.h"
+#include "profiles/inputs/spot_means.h"
 #include "profiles/store/reading.h"
 #include "simulator/world/world_evaluate.h"
 
@@ -120,6 +121,20 @@ void rb_assembly_promise_average(struct rb_assembly *a, struct rb_plan *plan)
                             "the deadline is kept on average (%s), as --confidence mean asks: with probability %.3f, "
                             "which is the plan's confidence",
                             rb_format_duration(plan->estimate.time_us.mean, mean), plan->confidence));
+}
+
+// A spot price that is a mean: the run pays what the market asks then.
+static void note_spot_price(struct rb_assembly *a, const struct rb_plan *plan, int offer)
+{
+    const struct rb_offer *o = &a->offers[offer];
+    const struct rb_price_range *price = rb_spot_price_of(plan->profile, o);
+    char mean[32], low[32], high[32];
+    if (price)
+        rb_assembly_note(a, rb_arena_printf(a->arena,
+                                "the spot price of %s in %s is a mean, %s an hour: it was between %s and %s for 90 %% of the time in "
+                                "which there were nodes, and the bill follows it",
+                                o->instance_type, o->infra, rb_format_money(price->mean_uusd, mean),
+                                rb_format_money(price->p5_uusd, low), rb_format_money(price->p95_uusd, high)));
 }
 
 // Fewer than asked for, because there are very many trials or little time.
@@ -278,6 +293,8 @@ void rb_assembly_note_all(struct rb_assembly *a, const struct rb_plan_result *re
         rb_assembly_note(a, "the search was cut at its node, time or memory limit: a cheaper plan may exist");
     if (a->search->req->offers_dropped)
         rb_assembly_note(a, a->search->req->offers_dropped);
+    for (int i = 0; i < a->n_offers; i++)
+        note_spot_price(a, plan, i);
     warn_few_samples(a, plan);
     warn_left_out(a);
     warn_tuned_batch(a);

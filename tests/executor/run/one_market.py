@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """One job on one table of capacity: rbrun on a cloud that replays it, and rbsim. The same nodes are lost, in the same order, at
-the same time; and whatever a node's life was, both bill it alike. Usage: one_market.py --bin BUILD_DIR"""
+the same time; and whatever a node's life was, the cloud and rbsim bill it alike, at prices that change meanwhile. rbrun counts at
+the plan's price. Usage: one_market.py --bin BUILD_DIR"""
 import argparse
 import json
 import math
@@ -23,7 +24,9 @@ N_TRIALS, EPOCH_S = 14, 2
 PRICES = """mock/us-east-1/us-east-1a,a.box,T4,1,16,8,32,spot,0.31,test,2026-07-20T00:00:00Z
 mock/us-east-1/us-east-1b,a.box,T4,1,16,8,32,spot,0.37,test,2026-07-20T00:00:00Z
 """
+PRICE_CHANGES_S = 150  # in the middle of both first nodes' lives, and of the table
 USD_PER_HOUR = {"mock/us-east-1/us-east-1a": 310000, "mock/us-east-1/us-east-1b": 370000}
+PATH = {"mock/us-east-1/us-east-1a": (310000, 290000), "mock/us-east-1/us-east-1b": (370000, 531234)}
 JOB = """name: market
 metric: {name: val_acc, goal: maximize}
 parameters: {lr: {min: 0.1, max: 0.9}}
@@ -40,17 +43,30 @@ TRAIN = "sleep %g\necho \"epoch=1 val_acc=0.$((100 + RB_TRIAL_ID))\"\n" % EPOCH_
 
 def table():
     """Zone b falls first, then zone a; both rise again before their node is taken, so that no request is refused."""
-    rows = ["set,kind,zone,instance_type,start_min,capacity"]
+    rows = ["set,kind,zone,instance_type,start_min,capacity,usd_per_hour"]
     for zone, falls_s in (("a", A_FALLS_S), ("b", B_FALLS_S)):
-        for at_s, capacity in ((0, 1), (falls_s, 0), (falls_s + 10, 2), (36000, "end")):
-            rows.append("t,preemption,us-east-1%s,a.box,%.9f,%s" % (zone, at_s / 60, capacity))
+        before, after = PATH["mock/us-east-1/us-east-1" + zone]
+        for at_s, capacity, price in ((0, 1, before), (PRICE_CHANGES_S, 1, after), (falls_s, 0, after), (falls_s + 10, 2, after)):
+            rows.append("t,preemption,us-east-1%s,a.box,%.9f,%s,%.6f" % (zone, at_s / 60, capacity, price / 1e6))
+        rows.append("t,preemption,us-east-1%s,a.box,600,end," % zone)
     return "\n".join(rows) + "\n"
+
+
+def seconds_of(life_us):
+    return max(60, math.ceil(life_us / 1e6))
 
 
 def bill(infra, life_us):
     """Whole seconds, a minute at least, in micro-dollars rounded up: docs/MODEL.md, Money."""
-    seconds = max(60, math.ceil(life_us / 1e6))
-    return -(-USD_PER_HOUR[infra] * seconds // 3600)
+    return -(-USD_PER_HOUR[infra] * seconds_of(life_us) // 3600)
+
+
+def bill_on_table(infra, running_us, life_us):
+    """Each second at the price of its beginning; running_us by the table's clock."""
+    before, after = PATH[infra]
+    n = seconds_of(life_us)
+    n_before = min(n, max(0, math.ceil((PRICE_CHANGES_S * 1000000 - running_us) / 1e6)))
+    return -(-(before * n_before + after * (n - n_before)) // 3600)
 
 
 def two_zones(plan):
@@ -63,6 +79,15 @@ def make_plan(run, out, base_s, startup_s, checkpoint_s):
     run.write("profile.yaml", never_preempted(profile("market", base_s, startup_s=startup_s, checkpoint_s=checkpoint_s,
                                                       queue_s=0.2, init_s=0.2)))
     return edit(run.make_plan("job.yaml", out), two_zones)
+
+
+def check_bills(node, instance, table_began_us):
+    """The ledger shows whole seconds, so that the table's beginning is known to one."""
+    life_us = instance["ended_us"] - instance["running_us"]
+    assert node["cost_uusd"] == bill(node["infra"], life_us), (node, instance)
+    running_us = instance["running_us"] - table_began_us
+    bills = [bill_on_table(node["infra"], running_us + second * 1000000, life_us) for second in (-1, 0, 1)]
+    assert instance["cost_uusd"] in bills, (node, instance, bills)
 
 
 def really(run, plan, cloud, epoch_us):
@@ -78,9 +103,10 @@ def really(run, plan, cloud, epoch_us):
     db.close()
     lost_at_s = {e["node"]: e["time_us"] / 1e6 for e in events if e["event"] == "node_lost"}
     losses = []
+    first_lost_us = min(i["ended_us"] for i in ledger.values() if i["cause"] == "interrupted")
     for n in report["nodes"]:
         i = ledger[n["id"]]
-        assert n["cost_uusd"] == i["cost_uusd"] == bill(n["infra"], i["ended_us"] - i["running_us"]), (n, i)
+        check_bills(n, i, first_lost_us - (B_FALLS_S + NOTICE_S) * 1000000)
         if i["cause"] == "interrupted":
             at_s = (i["ended_us"] - begun_us) / 1e6
             late_s = lost_at_s[number[n["id"]]] - at_s / SPEED
@@ -105,7 +131,7 @@ def virtually(run, from_s):
         infra_of[len(offers) + k] = infra_of[node]
     ended = dict(lost)
     end_us = events[-1]["time_us"]
-    cost = sum(bill(infra_of[n], ended.get(n, end_us) - at_us) for n, at_us in running.items())
+    cost = sum(bill_on_table(infra_of[n], at_us + from_s * 1e6, ended.get(n, end_us) - at_us) for n, at_us in running.items())
     summary = json.loads(done.stdout)
     assert round(summary["cost_uusd"]["mean"]) == cost, (summary["cost_uusd"], cost)
     return [(node, infra_of[node], at_us / 1e6) for node, at_us in lost]

@@ -3,6 +3,7 @@
 
 #include "planner/questions/verification.h"
 #include "profiles/catalog/infra.h"
+#include "profiles/inputs/spot_means.h"
 #include "tests/base/says.h"
 
 #include <math.h>
@@ -362,8 +363,10 @@ static void measured_readings_are_named(void **state)
     }
 }
 
-// On a market that the profile knows.
-static void ask_for_spot(struct rb_case *c, const char *spot, int64_t deadline_s)
+static const char spot_prices[] = ", price: {mean: 0.3, p5: 0.25, p95: 0.4}";
+
+// On a market that the profile knows; price: what its spells say of prices.
+static void ask_for_spot_at(struct rb_case *c, const char *spot, int64_t deadline_s, const char *price)
 {
     static const char known[] =
         "format: rb-profile/1\nname: p\nunit: epoch\nsource: test\ntraining:\n"
@@ -375,15 +378,21 @@ static void ask_for_spot(struct rb_case *c, const char *spot, int64_t deadline_s
         " preemption_per_hour: 0.0}\n"
         "  - {infra: \"*\", instance_type: \"*\", market: spot, queue_s: 10, init_s: 60, capacity_failure: 0.0,"
         " spells: {sampled_s: 60, days: 9, up_s: 36000, down_s: 1200, together: 1,"
-        " hazard: [{from_s: 0, per_hour: 0.1}]}}\n";
-    RB_AUTO(rb_buf_finish) struct rb_buf job = RB_BUF_INIT;
+        " hazard: [{from_s: 0, per_hour: 0.1}]";
+    RB_AUTO(rb_buf_finish) struct rb_buf job = RB_BUF_INIT, profile_text = RB_BUF_INIT;
+    rb_buf_printf(&profile_text, "%s%s}}\n", known, price);
     rb_buf_printf(&job,
                   "name: j\nmetric: {name: a, goal: maximize}\nparameters: {lr: {min: 0.1, max: 0.9}}\n"
                   "scheduler: {type: sha, num_trials: 4, min_resource: 1, max_resource: 2, eta: 2}\n"
                   "run: python t.py\nresources: {infra: [aws/us-east-1], instance_types: [g4dn.xlarge], spot: %s}\n",
                   spot);
-    case_init(c, rb_buf_str(&job), known, prices);
+    case_init(c, rb_buf_str(&job), rb_buf_str(&profile_text), prices);
     c->req.deadline_us = deadline_s * RB_US_PER_S;
+}
+
+static void ask_for_spot(struct rb_case *c, const char *spot, int64_t deadline_s)
+{
+    ask_for_spot_at(c, spot, deadline_s, "");
 }
 
 static void make_plan_for_spot(struct rb_case *c, const char *spot, int64_t deadline_s, struct rb_plan *out)
@@ -558,6 +567,37 @@ static void the_frontier_of_allowed_spot_has_the_plans_without_it(void **state)
     case_finish(&forbidden);
 }
 
+// Another price than the list's, with its range; other offers stay as they are.
+static void a_mean_of_prices_is_planned_with_and_named(void **state)
+{
+    (void)state;
+    struct rb_case c;
+    struct rb_plan plan;
+    struct rb_plan_result result;
+    struct rb_err err = {0};
+    int n, n_at_mean = 0;
+    bool said = false;
+    ask_for_spot_at(&c, "allow", 9000, spot_prices);
+    const struct rb_catalog *listed = c.req.catalog;
+    c.req.catalog = rb_catalog_at_means(listed, &c.profile, &c.arena, &n);
+    assert_true(n > 0 && c.req.catalog != listed);
+    if (!rb_make_plan(&c.req, "optimal", &c.arena, &plan, &result, &err))
+        fail_msg("%s", err.message);
+    for (int i = 0; i < plan.n_offers; i++)
+        n_at_mean += plan.offers[i].market == RB_MARKET_SPOT && plan.offers[i].rate.uusd_per_hour == 300000;
+    for (int i = 0; i < listed->n_offers; i++)
+        if (listed->offers[i].market != RB_MARKET_SPOT)
+            assert_int_equal(c.req.catalog->offers[i].rate.uusd_per_hour, listed->offers[i].rate.uusd_per_hour);
+    for (int i = 0; i < plan.n_warnings; i++)
+        said = said || strstr(plan.warnings[i], "is a mean, $0.3000 an hour: it was between $0.2500 and $0.4000 for 90 %");
+    assert_int_equal(n_at_mean, 1);
+    assert_true(said);
+    case_finish(&c);
+    ask_for_spot(&c, "allow", 9000);
+    assert_ptr_equal(rb_catalog_at_means(c.req.catalog, &c.profile, &c.arena, &n), c.req.catalog);
+    case_finish(&c);
+}
+
 static void a_plan_on_demand_says_what_spot_would_save(void **state)
 {
     (void)state;
@@ -595,6 +635,7 @@ int main(void)
         cmocka_unit_test(the_frontier_has_the_run_with_spot_beside_the_plans),
         cmocka_unit_test(no_other_frontier_has_spot_beside_it),
         cmocka_unit_test(the_frontier_of_allowed_spot_has_the_plans_without_it),
+        cmocka_unit_test(a_mean_of_prices_is_planned_with_and_named),
         cmocka_unit_test(a_plan_on_demand_says_what_spot_would_save),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
