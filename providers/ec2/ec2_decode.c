@@ -452,7 +452,7 @@ static bool decode_reservation(const struct rb_xml *item, const char *infra, str
 }
 
 bool rb_ec2_decode_reservations(const char *body, size_t n, const char *infra, struct rb_arena *arena,
-                                struct rb_ec2_reservations *out, struct rb_err *err)
+                                struct rb_reservation_page *out, struct rb_err *err)
 {
     const struct rb_xml *root = open_answer(body, n, "DescribeCapacityReservationsResponse", arena, err);
     if (!root)
@@ -460,7 +460,7 @@ bool rb_ec2_decode_reservations(const char *body, size_t n, const char *infra, s
     if (!rb_xml_child(root, "capacityReservationSet"))
         return missing("capacityReservationSet", "a list, even if empty", err);
     const struct rb_xml *item = first_item(root, "capacityReservationSet");
-    struct rb_ec2_reservations page = {.next_page = next_page(root)};
+    struct rb_reservation_page page = {.next_page = next_page(root)};
     page.reservations = rb_arena_array(arena, (size_t)count_items(item), sizeof *page.reservations);
     for (; item; item = rb_xml_next(item, "item"))
         if (!decode_reservation(item, infra, arena, &page.reservations[page.n++], err))

@@ -165,7 +165,7 @@ static void prices_of_pools_are_whole(void **state)
         assert_false(rb_cloud_config_parse("cloud.yaml", yaml, "infra,instance_type,accelerator,gpus,gpu_memory_gb,vcpus,"
                                            "memory_gb,market,usd_per_hour\naws/us-east-1,g5.xlarge,A10G,1,24,4,16,spot,0.4\n",
                                            NULL, &arena, &config, &err));
-        assert_int_equal(rb_err_number(&err), 3550);
+        assert_int_equal(rb_err_number(&err), RB_E_POOL_PRICE);
         rb_arena_finish(&arena);
     }
 }

@@ -98,7 +98,7 @@ static void reservations(void **state)
 {
     (void)state;
     struct rb_arena arena = {0};
-    struct rb_ec2_reservations page;
+    struct rb_reservation_page page;
     struct rb_instance_page list;
     struct rb_err err;
     const char *format =

@@ -216,6 +216,56 @@ static void zones_that_sell_a_type(void **state)
     rb_arena_finish(&arena);
 }
 
+static const char reserved_form[] =
+    "{\"kind\": \"compute#reservationAggregatedList\", %s \"items\": {"
+    "\"zones/us-central1-a\": {\"reservations\": ["
+    "{\"name\": \"named\", \"zone\": \"https://x/zones/us-central1-a\", \"status\": \"READY\", "
+    "\"specificReservationRequired\": true, \"deleteAtTime\": \"2026-01-01T12:00:07.000Z\", "
+    "\"specificReservation\": {\"count\": \"%s\", \"inUseCount\": \"1\", \"instanceProperties\": {"
+    "\"machineType\": \"n1-standard-8\", \"guestAccelerators\": [{\"acceleratorType\": \"nvidia-tesla-t4\", "
+    "\"acceleratorCount\": 2}]}}},"
+    "{\"name\": \"open\", \"zone\": \"z/us-central1-a\", \"status\": \"READY\", \"specificReservationRequired\": false, "
+    "\"specificReservation\": {\"count\": \"5\", \"instanceProperties\": {\"machineType\": \"g2-standard-4\"}}},"
+    "{\"name\": \"coming\", \"zone\": \"z/us-central1-a\", \"status\": \"CREATING\", \"specificReservationRequired\": true, "
+    "\"specificReservation\": {\"count\": \"5\", \"instanceProperties\": {\"machineType\": \"g2-standard-4\"}}},"
+    "{\"name\": \"tpus\", \"zone\": \"z/us-central1-a\", \"status\": \"READY\", \"specificReservationRequired\": true, "
+    "\"aggregateReservation\": {}}]},"
+    "\"zones/us-central1-b\": {\"warning\": {\"code\": \"%s\"}},"
+    "\"zones/us-east1-b\": {\"reservations\": [{\"name\": \"elsewhere\"}]}}}";
+
+// Only what can be named is free: a reservation that must be named, and is ready.
+static void reservations(void **state)
+{
+    (void)state;
+    struct rb_arena arena = {0};
+    struct rb_reservation_page page;
+    struct rb_err err;
+    const char *body = rb_arena_printf(&arena, reserved_form, "\"nextPageToken\": \"t\",", "4", "NO_RESULTS_ON_PAGE");
+    assert_true(rb_gcp_decode_reservations(body, strlen(body), "us-central1", &arena, &page, &err));
+    assert_int_equal(page.n, 4);
+    assert_string_equal(page.next_page, "t");
+    assert_false(page.incomplete);
+    const struct rb_reservation *r = page.reservations;
+    assert_string_equal(r[0].id, "named");
+    assert_string_equal(r[0].infra, "gcp/us-central1/us-central1-a");
+    assert_string_equal(r[0].instance_type, "n1-standard-8+nvidia-tesla-t4:2");
+    assert_int_equal(r[0].count, 3); // what no machine uses
+    assert_int_equal(r[0].starts_at_us, -1);
+    assert_int_equal(r[0].ends_at_us, INT64_C(1767268807000000));
+    for (int i = 1; i < 4; i++)
+        assert_int_equal(r[i].count, 0);
+    assert_int_equal(r[1].ends_at_us, -1);
+
+    body = rb_arena_printf(&arena, reserved_form, "", "4", "UNREACHABLE");
+    assert_true(rb_gcp_decode_reservations(body, strlen(body), "us-central1", &arena, &page, &err));
+    assert_true(page.incomplete);
+    assert_null(page.next_page);
+    body = rb_arena_printf(&arena, reserved_form, "", "many", "UNREACHABLE");
+    assert_false(rb_gcp_decode_reservations(body, strlen(body), "us-central1", &arena, &page, &err));
+    assert_says(&err, "named: answer: count: expected a number of machines");
+    rb_arena_finish(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -226,6 +276,7 @@ int main(void)
         cmocka_unit_test(no_beginning_of_an_answer_is_one),
         cmocka_unit_test(operations),
         cmocka_unit_test(zones_that_sell_a_type),
+        cmocka_unit_test(reservations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -252,6 +252,10 @@ static void targets(void **state)
                   false);
     rb_gcp_target_list("p", "rb:launch-id", "l1", NULL, &out);
     expect_target(&out, "/projects/p/aggregated/instances?filter=labels.rb-launch%3Dl1&", false);
+    rb_gcp_target_reservations("p", NULL, &out);
+    expect_target(&out, "/projects/p/aggregated/reservations?maxResults=500&returnPartialSuccess=true", true);
+    rb_gcp_target_reservations("p", "a=b", &out);
+    expect_target(&out, "/projects/p/aggregated/reservations?maxResults=500&returnPartialSuccess=true&pageToken=a%3Db", true);
     rb_gcp_target_sold("p", &t4, &out);
     expect_target(&out,
                   "/projects/p/aggregated/acceleratorTypes?filter=name%3Dnvidia-tesla-t4&maxResults=500&"

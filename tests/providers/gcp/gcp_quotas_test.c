@@ -1,4 +1,4 @@
-// What counts against which of a project's quotas.
+// What counts against which of a project's quotas, and what is reserved.
 #include "base/arena.h"
 #include "base/text/buf.h"
 #include "google_account.h"
@@ -158,9 +158,50 @@ static void answers_that_are_none(void **state)
     }
 }
 
+// --- reservations
+
+#define RESERVED(name, rest)                                                                                          \
+    "{\"kind\": \"compute#reservationAggregatedList\"" rest ", \"items\": {\"zones/us-central1-a\": {\"reservations\": [" \
+    "{\"name\": \"" name "\", \"zone\": \"z/us-central1-a\", \"status\": \"READY\", \"specificReservationRequired\": true, " \
+    "\"specificReservation\": {\"count\": \"2\", \"inUseCount\": \"0\", \"instanceProperties\": "               \
+    "{\"machineType\": \"g2-standard-4\"}}}]}}}"
+
+static void reserved(void *arg, const struct rb_err *err, const struct rb_reservation *all, int n)
+{
+    struct scripted_cloud *w = arg;
+    for (int i = 0; i < n; i++)
+        rb_buf_printf(&w->said, "%s %s %d\n", all[i].infra, all[i].id, all[i].count);
+    scripted_tell(&w->s, err);
+}
+
+// All pages, or none: what does not answer might hold the one that is looked for.
+static void reservations_come_in_pages(void **state)
+{
+    (void)state;
+    const struct step pages[] = {TOKEN, {.status = 200, .body = RESERVED("one", ", \"nextPageToken\": \"t\"")},
+                                 {.status = 200, .body = RESERVED("two", "")}};
+    const struct step silent[] = {TOKEN, {.status = 200, .body = RESERVED("one", ", \"unreachables\": [\"projects/p/zones/us-central1-b\"]")}};
+    struct scripted_cloud w;
+    scripted_gcp_begin(&w, pages, 3);
+    w.provider.ops->reservations(&w.provider, reserved, &w);
+    scripted_wait(&w.s);
+    assert_int_equal(w.s.err.code, RB_ERR_NONE);
+    assert_string_equal(rb_buf_str(&w.said), "gcp/us-central1/us-central1-a one 2\ngcp/us-central1/us-central1-a two 2\n");
+    scripted_expect_begin(&w.s, 1, "GET /compute/v1/projects/" GOOGLE_PROJECT "/aggregated/reservations?maxResults=500");
+    scripted_expect(&w.s, 2, "&pageToken=t");
+    scripted_cloud_end(&w);
+    scripted_gcp_begin(&w, silent, 2);
+    w.provider.ops->reservations(&w.provider, reserved, &w);
+    scripted_wait(&w.s);
+    assert_int_equal(rb_err_number(&w.s.err), RB_E_RESERVATIONS_UNSEEN);
+    assert_string_equal(rb_buf_str(&w.said), "");
+    scripted_cloud_end(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reservations_come_in_pages),
         cmocka_unit_test(kinds_and_families_have_metrics_of_their_own),
         cmocka_unit_test(spot_has_metrics_of_its_own_where_they_were_granted),
         cmocka_unit_test(the_worst_moment_counts),
