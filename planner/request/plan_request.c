@@ -436,7 +436,7 @@ static bool answer_in_windows(struct rb_question *q, const struct rb_planner *pl
         if ((q->req.out_of_time && q->req.out_of_time(q->req.out_of_time_ctx)) ||
             !answer(q, planner, arena, &plan, &result, &ignored))
             return true;
-        if (rb_candidate_compare(&result.best, &out_result->best, q->req.objective) < 0) {
+        if (rb_plan_is_better(&plan, &result, out_plan, out_result, q->req.objective)) {
             *out_plan = plan;
             *out_result = result;
         }

@@ -1,5 +1,6 @@
 #include "planner/request/stay.h"
 
+#include "planner/request/safe_plan.h"
 #include "planner/request/time_share.h"
 #include "profiles/catalog/infra.h"
 
@@ -82,7 +83,7 @@ static bool is_better_place(const struct place_plan *a, const struct place_plan 
     if (a->exists != b->exists)
         return a->exists;
     if (a->exists)
-        return rb_candidate_compare(&a->result.best, &b->result.best, objective) < 0;
+        return rb_plan_is_better(&a->plan, &a->result, &b->plan, &b->result, objective);
     const bool a_planned = a->err.code == RB_ERR_INFEASIBLE, b_planned = b->err.code == RB_ERR_INFEASIBLE;
     return a_planned && b_planned ? a->result.best.estimate.p_both > b->result.best.estimate.p_both
                                   : a_planned && !b_planned;

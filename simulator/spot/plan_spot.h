@@ -17,6 +17,11 @@ struct rb_plan_spot {
     // With a policy:
     struct rb_spot_stage stages[RB_LIMIT_STAGES];
     int n_stages;
+    struct rb_plan_paid {                     // of a stage in a reservation, as long as that is open: no spot machine is asked for
+        bool is_paid;
+        double opens_s, notice_s;             // of the run; INFINITY: it never closes
+        double rate;                          // micro-dollars a second of one node, mostly 0
+    } paid[RB_LIMIT_STAGES];
     double deadline_s, start_mean_s, slack_s; // the latter at the start of the run, the cold start included
     double spread[RB_LIMIT_STAGES];           // of a stage's time, in normal logarithms
     double correlation;                       // of any two of them
