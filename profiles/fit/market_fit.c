@@ -231,7 +231,7 @@ static int64_t price_quantile(const struct priced *sorted, int n, double all_s, 
     return (int64_t)sorted[i].price;
 }
 
-static struct rb_price_range fit_price(const struct rb_capacity *c)
+struct rb_price_range rb_market_price(const struct rb_capacity *c)
 {
     double all_s = 0, sum = 0;
     int n = 0;
@@ -263,7 +263,7 @@ bool rb_market_fit(const struct rb_capacity *all, int n, int which, double sampl
         .days = (end_s(c) - step_s(c, 0)) / S_PER_DAY,
         .together = seen_together >= 0 ? seen_together : together,
         .region_factor = fit_region(all, n, c),
-        .price = fit_price(c),
+        .price = rb_market_price(c),
     };
     if (s.together < 0)
         return rb_err_set(err, RB_E_FIT_SAMPLES,

@@ -15,4 +15,7 @@
 bool rb_market_fit(const struct rb_capacity *all, int n, int which, double sampled_s, double together,
                    struct rb_arena *arena, struct rb_spells *out, struct rb_err *err);
 
+// The mean and range of a market's prices over the time in which it had nodes; mean 0: some price is not known.
+struct rb_price_range rb_market_price(const struct rb_capacity *c);
+
 #endif

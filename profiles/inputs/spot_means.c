@@ -22,7 +22,6 @@ const struct rb_catalog *rb_catalog_at_means(const struct rb_catalog *catalog, c
             continue;
         offers[i].rate.uusd_per_hour = price->mean_uusd;
         offers[i].source = rb_arena_printf(arena, "mean of the prices that profile %s was fitted to", profile->name);
-        offers[i].fetched_at_us = -1; // it is as old as the profile
         n++;
     }
     if (out_n)

@@ -392,6 +392,14 @@ bool rb_ec2_decode_machines(const char *body, size_t n, struct rb_arena *arena, 
     return true;
 }
 
+// -1: absent.
+static bool decode_instant(const struct rb_xml *item, const char *element, int64_t *out_us, struct rb_err *err)
+{
+    const char *text = text_or_null(item, element);
+    *out_us = -1;
+    return !text || rb_parse_instant(text, out_us, NULL) || missing(element, "an instant such as 2026-01-01T00:00:00Z", err);
+}
+
 bool rb_ec2_decode_spot_prices(const char *body, size_t n, struct rb_arena *arena, struct rb_ec2_spot_prices *out,
                                struct rb_err *err)
 {
@@ -410,17 +418,11 @@ bool rb_ec2_decode_spot_prices(const char *body, size_t n, struct rb_arena *aren
             return missing("spotPriceHistorySet", "instanceType and availabilityZone", err);
         if (!price || !rb_parse_rate(price, false, &p->rate, err))
             return missing("spotPrice", "a positive decimal", err);
+        if (!decode_instant(item, "timestamp", &p->at_us, err))
+            return rb_err_prefix(err, "%s in %s", p->instance_type, p->zone);
     }
     *out = page;
     return true;
-}
-
-// Absent where it has begun, or has no end.
-static bool decode_instant(const struct rb_xml *item, const char *element, int64_t *out_us, struct rb_err *err)
-{
-    const char *text = text_or_null(item, element);
-    *out_us = -1;
-    return !text || rb_parse_instant(text, out_us, NULL) || missing(element, "an instant such as 2026-01-01T00:00:00Z", err);
 }
 
 static bool decode_reservation(const struct rb_xml *item, const char *infra, struct rb_arena *arena,

@@ -43,6 +43,7 @@ bool rb_ec2_decode_machines(const char *body, size_t n, struct rb_arena *arena, 
 struct rb_ec2_spot_price {
     const char *instance_type, *zone;
     struct rb_rate rate;
+    int64_t at_us; // unix, since when; -1: not said
 };
 struct rb_ec2_spot_prices {
     struct rb_ec2_spot_price *prices; // [n]
