@@ -21,8 +21,10 @@ struct rb_pareto_point {
 // What is beside the points.
 enum rb_pareto_spot {
     RB_PARETO_ALONE,        // nothing
-    RB_PARETO_WITH_SPOT,    // resources.spot: safe, where the profile knows the markets: the points are on demand, and this is what the run costs
-    RB_PARETO_WITHOUT_SPOT, // resources.spot: allow, where some spot machine can be planned: the points may have spot machines, and these plans have none
+    // Under resources.spot: safe, where the profile knows the markets: what the run costs. The points are on demand.
+    RB_PARETO_WITH_SPOT,
+    // Under resources.spot: allow, where spot machines can be planned, and others: plans that have none. The points may.
+    RB_PARETO_WITHOUT_SPOT,
 };
 
 struct rb_pareto {

@@ -97,7 +97,8 @@ static bool begin_without(const struct rb_sweep *sweep, struct rb_plan_request *
 }
 
 // Each between two that are answered, as the first line was.
-static bool ask_between(struct rb_sweep *sweep, struct rb_sweep_answers *answers, int tighter, int looser, struct rb_err *err)
+static bool ask_between(struct rb_sweep *sweep, struct rb_sweep_answers *answers, int tighter, int looser,
+                        struct rb_err *err)
 {
     const int middle = (tighter + looser) / 2;
     if (looser - tighter < 2 || rb_search_out_of_time(&sweep->search))
@@ -113,7 +114,8 @@ static bool ask_everywhere(struct rb_sweep *sweep, struct rb_sweep_answers *answ
            ask_between(sweep, answers, 0, n - 1, err) && rb_sweep_level(sweep, answers, n, err);
 }
 
-// A plan without spot machines is one of those that may have them: where a search without a proof has missed it, it is taken there as well.
+// A plan without spot machines is one of those that may have them: where a search without a proof has missed it, it is
+// taken there as well.
 static bool take_cheaper(struct rb_sweep *sweep, const struct rb_sweep_answers *without, int n,
                          struct rb_sweep_answers *io_answers, struct rb_err *err)
 {

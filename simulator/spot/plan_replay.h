@@ -1,7 +1,7 @@
 // Replays of a plan under resources.spot: safe: what a run costs and when it ends that follows the policy, one that is on
 // demand throughout, and one that waits for spot whatever the deadline. All three meet the same markets and the same slow
-// or fast stages, replay by replay; all nodes of a stage are lost and refused together. A stage in a reservation stays there under all three, as in a
-// run, until that gives notice. On demand, a replay sees as little
+// or fast stages, replay by replay; all nodes of a stage are lost and refused together. A stage in a reservation stays
+// there under all three, as in a run, until that gives notice. On demand, a replay sees as little
 // of the markets as a run does. Pure and deterministic.
 #ifndef RB_SIMULATOR_PLAN_REPLAY_H
 #define RB_SIMULATOR_PLAN_REPLAY_H

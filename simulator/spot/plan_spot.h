@@ -17,7 +17,7 @@ struct rb_plan_spot {
     // With a policy:
     struct rb_spot_stage stages[RB_LIMIT_STAGES];
     int n_stages;
-    struct rb_plan_paid {                     // of a stage in a reservation, as long as that is open: no spot machine is asked for
+    struct rb_plan_paid {                     // of a stage in a reservation: while that is open, no spot machine is asked for
         bool is_paid;
         double opens_s, notice_s;             // of the run; INFINITY: it never closes
         double rate;                          // micro-dollars a second of one node, mostly 0

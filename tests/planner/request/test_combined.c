@@ -32,7 +32,8 @@ struct prices {
     double aws, aws_spot, gcp, gcp_spot;
 };
 
-static void begin(struct rb_case *c, const struct prices *p, const char *reservations, const char *trials, int64_t deadline_us)
+static void begin(struct rb_case *c, const struct prices *p, const char *reservations, const char *trials,
+                  int64_t deadline_us)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf job = RB_BUF_INIT, list = RB_BUF_INIT;
     rb_buf_printf(&job,
@@ -172,15 +173,16 @@ static void expect_kept(const struct rb_case *c, const struct rb_plan *plan, uin
     assert_true(rb_safe_plan_keeps(plan));
     for (int i = 0; i < plan->n_stages; i++)
         assert_true(!is_reserved(plan, i) || plan->stages[i].nodes[0].count <= r->count);
-    // What is told of the plan on demand is what the world of rbsim finds, windows and moves included.
+    // The plan's figures on demand are what the world of rbsim finds, windows and moves included.
     if (!rb_scenario_init(&scenario, plan->job, plan->profile, plan->offers, plan->n_offers, plan->catalog, plan->seed, &err) ||
         !rb_verify_by_engine(&scenario, plan, 512, 1, &v, &err))
         fail_msg("job %u: %s", number, err.message);
     if (fabs(v.cost_z.mean) > 5 || fabs(v.time_z.mean) > 5 || v.p_both_z > 5)
-        fail_msg("job %u: cost z %g, time z %g, P z %g; %lld told, %lld found", number, v.cost_z.mean, v.time_z.mean, v.p_both_z,
+        fail_msg("job %u: cost z %g, time z %g, P z %g; %lld said, %lld found", number, v.cost_z.mean,
+                 v.time_z.mean, v.p_both_z,
                  (long long)rb_plan_as_it_stands(plan)->cost_uusd.mean, (long long)v.simulated.cost_uusd.mean);
     rb_scenario_finish(&scenario);
-    // And what is told of the run with spot machines is what other replays find.
+    // And those of the run with spot machines are what other replays find.
     struct rb_verified_spot spot;
     if (plan->spot) {
         assert_true(rb_verify_spot(plan, &spot));

@@ -476,7 +476,7 @@ static void markets_that_would_cost_more_are_left_out(void **state)
     }
 }
 
-// What is told of the run holds in replays that it does not rest on; a figure that is a fifth off does not.
+// What a plan says of its run holds in replays that it does not rest on; a figure that is a fifth off does not.
 static void the_run_of_a_safe_plan_is_verified(void **state)
 {
     (void)state;
