@@ -113,6 +113,13 @@ struct rb_placement_group {
 };
 typedef void rb_groups_fn(void *arg, const struct rb_err *err, const struct rb_placement_group *groups, int n);
 typedef void rb_offers_fn(void *arg, const struct rb_err *err, const struct rb_catalog *catalog);
+// What a machine cost on the spot market, from an instant on (unix).
+struct rb_spot_change {
+    const char *instance_type, *zone;
+    int64_t at_us, uusd_per_hour;
+};
+typedef void rb_spot_history_fn(void *arg, const struct rb_err *err, const struct rb_spot_change *all, int n);
+
 // What is left of each reservation: what is free now of those that have begun, and those that are to begin.
 typedef void rb_reservations_fn(void *arg, const struct rb_err *err, const struct rb_reservation *all, int n);
 
@@ -154,6 +161,9 @@ struct rb_provider_ops {
     // Lists the instances of a run (run_id NULL: of any run that carries our owner tag), terminated ones while they are
     // visible.
     void (*list)(struct rb_provider *p, const char *run_id, rb_list_fn *fn, void *arg);
+    // Calls wake, from the loop and until destroy, when something of the run's instances may have changed: what, only a
+    // listing says. It may miss changes, come for none, or never come. NULL: there is no such thing.
+    void (*watch)(struct rb_provider *p, const char *run_id, rb_loop_fn *wake, void *arg);
     // Looks one instance up by its id, with or without tags; ended ones as long as the cloud remembers them (times as
     // in list). NOT_FOUND: the cloud does not know it, which proves nothing for a new instance. NULL: list reports
     // everything.
@@ -196,6 +206,10 @@ struct rb_provider_ops {
     void (*regions)(struct rb_provider *p, rb_regions_fn *fn, void *arg);
     // Lists machine types and their current prices; NULL: prices only come from files.
     void (*offers)(struct rb_provider *p, const char *const *types, int n_types, rb_offers_fn *fn, void *arg);
+    // Lists the region's spot prices of these types since an instant, and the one that held then, in no order. NULL: the cloud does
+    // not tell what they were.
+    void (*spot_history)(struct rb_provider *p, const char *const *types, int n_types, int64_t from_unix_us,
+                         rb_spot_history_fn *fn, void *arg);
     // Lists the account's reservations of the region; makes and changes none. NULL: the cloud has none, or they cannot
     // be listed.
     void (*reservations)(struct rb_provider *p, rb_reservations_fn *fn, void *arg);

@@ -3,7 +3,7 @@
 
 #include "base/open_files.h"
 #include "commands/program.h"
-#include "executor/run/own_machine.h"
+#include "executor/run/machine_keeper.h"
 #include "executor/transport/transport_k8s.h"
 
 #include <signal.h>
@@ -64,7 +64,7 @@ int main(int argc, char **argv)
     keep_private();
     if (rb_transport_k8s_helps(argc, argv, &code))
         return code;
-    if (rb_own_machine_helps(argc, argv))
+    if (rb_machine_keeper_is(argc, argv))
         return 0;
     static const struct rb_program program = {
         .command = &rb_run_main,

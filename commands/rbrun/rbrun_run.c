@@ -68,13 +68,13 @@ static bool tell_bound(const struct rb_plan *plan, int64_t budget_uusd, struct r
     const int n = rb_run_infras(plan, infras, 32);
     if (n == 1 && strcmp(infras[0], "local") == 0)
         return true;
-    if (!rb_run_worst_case(plan, RB_SESSION_HARD_LIMIT_MIN * 60 * RB_US_PER_S, &most_uusd, err))
+    if (!rb_run_worst_case(plan, RB_BIRTH_HARD_LIMIT_MIN * 60 * RB_US_PER_S, &most_uusd, err))
         return false;
     rb_info(
         "at most %s is spent; were this machine lost for good, at most %s more, if every node's dead man's switch is "
         "armed: it is to end a node that hears nothing for %d minutes, and whether it is armed is asked of each node",
         budget_uusd < 0 ? "what the deadline allows" : rb_format_money(budget_uusd, budget),
-        rb_format_money(most_uusd, most), RB_SESSION_HARD_LIMIT_MIN);
+        rb_format_money(most_uusd, most), RB_BIRTH_HARD_LIMIT_MIN);
     return true;
 }
 

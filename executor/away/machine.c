@@ -8,7 +8,6 @@
 #include "executor/controller/lease.h"
 #include "executor/journal/run_files.h"
 #include "executor/run/infras.h"
-#include "executor/run/session.h"
 #include "executor/transport/loop_uv.h"
 #include "executor/transport/ssh_command.h"
 #include "executor/transport/transport.h"
@@ -144,8 +143,7 @@ static void finish(struct talk *t)
     if (t->provider.ops)
         t->provider.ops->destroy(&t->provider);
     rb_http_destroy(t->http);
-    if (t->uv)
-        rb_loop_uv_destroy(t->uv);
+    rb_loop_uv_destroy(t->uv);
 }
 
 static bool begin(struct talk *t, const struct rb_resources *resources, struct rb_err *err)
@@ -374,7 +372,7 @@ static bool draft(const struct rb_plan *plan, const struct rb_elsewhere *e, int6
     struct rb_birth birth = {.job = plan->job,
                              .run_id = e->run_id,
                              .run_dir = e->dir,
-                             .hard_limit_min = RB_SESSION_HARD_LIMIT_MIN};
+                             .hard_limit_min = RB_BIRTH_HARD_LIMIT_MIN};
     const struct rb_transport *way = transport_of(m->infra);
     m->asked_unix_us = rb_clock_unix_us();
     m->lifetime_s = (deadline_us >= 0 ? deadline_us / RB_US_PER_S + RB_CONTROLLER_END_SLACK_S

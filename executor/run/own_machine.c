@@ -1,25 +1,17 @@
 #include "executor/run/own_machine.h"
 
-#include "base/arena.h"
-#include "base/clock.h"
+#include "base/errors/log.h"
 #include "executor/controller/lease.h"
+#include "executor/controller/node.h"
+#include "executor/run/machine_keeper.h"
 #include "executor/transport/node_switch.h"
 #include "executor/transport/transport.h"
-#include "profiles/job/job_notify.h"
 #include "providers/wire/child.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define HELPER_WORD "--keep-machine"
-enum { HELPER_WORDS = 5, SPARE_S = 60 }; // program, word, root, run, length of a lease
-
-extern char **environ;
 
 bool rb_own_machine_record(const struct rb_machine *m, struct rb_journal *j, struct rb_err *err)
 {
@@ -33,7 +25,7 @@ bool rb_own_machine_record(const struct rb_machine *m, struct rb_journal *j, str
     return rb_machine_row_write(j, &row, err);
 }
 
-bool rb_own_machine_is_here(const struct rb_run_files *f, const struct rb_machine_row *row)
+static bool is_here(const struct rb_run_files *f, const struct rb_machine_row *row)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf dir = RB_BUF_INIT;
     struct rb_machine m;
@@ -44,7 +36,7 @@ bool rb_own_machine_is_here(const struct rb_run_files *f, const struct rb_machin
 }
 
 // The switch that its user data has installed, or the deadline that an allocation's script watches, which ends us with it.
-bool rb_own_machine_beat(int64_t seconds, struct rb_err *err)
+static bool move_switch(int64_t seconds, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf command = RB_BUF_INIT, by_file = RB_BUF_INIT, said = RB_BUF_INIT;
     struct rb_switch_report report;
@@ -67,105 +59,108 @@ bool rb_own_machine_beat(int64_t seconds, struct rb_err *err)
                       report.why[0] ? ": " : "", report.why);
 }
 
-// --- kept after its run
-
-// Until just before its end. One that lasted for more than two leases of a run would count as none.
-static int64_t lease_until_us(const struct rb_machine_row *row, int64_t lease_us, int64_t now_us)
+static void write_row(struct rb_own_machine *m)
 {
-    const int64_t longest_us = now_us + (lease_us > 0 ? lease_us : (2 * RB_LEASE_S - SPARE_S) * RB_US_PER_S);
-    const int64_t end_us = row->ends_unix_us - SPARE_S * RB_US_PER_S;
-    return end_us < longest_us ? end_us : longest_us;
-}
-
-static bool renew(const struct rb_run_files *f, const struct rb_machine_row *row, int64_t until_us, struct rb_err *err)
-{
-    struct rb_machine m = {.port = 0};
-    snprintf(m.infra, sizeof m.infra, "%s", row->infra);
-    snprintf(m.instance_id, sizeof m.instance_id, "%s", row->instance_id);
-    return rb_machine_renew(&m, &f->plan.job->resources, until_us, err);
-}
-
-// Our environment, which has or leads to the cloud's credentials, without the job's secrets.
-static char **helper_env(const struct rb_job *job, struct rb_arena *arena)
-{
-    const struct rb_string_list hidden = rb_job_hidden_variables(job, arena);
-    int n = 0;
-    for (char **e = environ; *e; e++)
-        n++;
-    char **env = rb_arena_array(arena, (size_t)n + 1, sizeof *env);
-    n = 0;
-    for (char **e = environ; *e; e++) {
-        bool hide = false;
-        for (int i = 0; i < hidden.n && !hide; i++)
-            hide = strncmp(*e, hidden.items[i], strlen(hidden.items[i])) == 0 && (*e)[strlen(hidden.items[i])] == '=';
-        if (!hide)
-            env[n++] = *e;
-    }
-    return env;
-}
-
-// It is not ours to wait for: it outlives us.
-static bool start_helper(const struct rb_run_files *f, int64_t lease_us, struct rb_err *err)
-{
-    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
-    RB_AUTO(rb_buf_finish) struct rb_buf length = RB_BUF_INIT;
-    const int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
-    pid_t pid;
-    rb_buf_printf(&length, "%" PRId64, lease_us);
-    const char *const argv[HELPER_WORDS + 1] = {"/proc/self/exe", HELPER_WORD, f->root, f->run_id, rb_buf_str(&length)};
-    const int fds[3] = {nowhere, nowhere, nowhere};
-    const int why =
-        nowhere < 0 ? errno : rb_child_start_session(argv, helper_env(f->plan.job, &arena), fds, &pid);
-    if (nowhere >= 0)
-        close(nowhere);
-    return why == 0 || rb_err_set(err, RB_E_DETACH, "no process can be started that renews it: %s", strerror(why));
-}
-
-bool rb_own_machine_keep(const struct rb_run_files *f, const struct rb_machine_row *row, int64_t lease_us, struct rb_err *err)
-{
-    const int64_t until_us = lease_until_us(row, lease_us, rb_clock_unix_us());
-    const struct rb_provider_ops *ops;
-    char region[64];
-    if (!rb_provider_find(row->infra, &ops, region, err))
-        return false;
-    if (!ops->renew)
-        return true;
-    return renew(f, row, until_us, err) &&
-           (until_us >= row->ends_unix_us - SPARE_S * RB_US_PER_S || start_helper(f, lease_us, err));
-}
-
-static bool read_row(const struct rb_run_files *f, struct rb_machine_row *out, struct rb_err *err)
-{
-    struct rb_journal *j;
-    if (!rb_journal_open_reader(f->journal, &j, err))
-        return false;
-    const bool ok = rb_machine_row_read(j, out, err);
-    rb_journal_close(j);
-    return ok;
-}
-
-// Until its end, or another process carries the run on and keeps all its leases.
-static bool keep(const char *root, const char *run_id, int64_t lease_us)
-{
-    RB_AUTO(rb_run_files_finish) struct rb_run_files f = {0};
-    struct rb_machine_row row;
     struct rb_err why;
-    if (!rb_run_files_open(&f, root, run_id, &why) || !read_row(&f, &row, &why))
-        return false;
-    const int64_t pause_us = (lease_us > 0 ? lease_us : RB_LEASE_S * RB_US_PER_S) / RB_LEASE_RENEWALS;
-    for (bool ok = true;;) {
-        usleep((useconds_t)(ok || pause_us < RB_LEASE_RETRY_S * RB_US_PER_S ? pause_us : RB_LEASE_RETRY_S * RB_US_PER_S));
-        const int64_t now_us = rb_clock_unix_us();
-        if (rb_run_is_carried_out(root, run_id) || now_us >= row.ends_unix_us)
-            return true;
-        ok = renew(&f, &row, lease_until_us(&row, lease_us, now_us), &why);
-    }
+    if (!rb_machine_row_write(m->journal, &m->row, &why))
+        rb_warn("the bill of the controller's machine is not in the journal as it is now: %s", why.message);
 }
 
-bool rb_own_machine_helps(int argc, char **argv)
+bool rb_own_machine_read(struct rb_own_machine *m, struct rb_journal *j, struct rb_err *err)
 {
-    if (argc != HELPER_WORDS || strcmp(argv[1], HELPER_WORD) != 0)
-        return false;
-    keep(argv[2], argv[3], strtoll(argv[4], NULL, 10));
-    return true;
+    m->journal = j;
+    return rb_machine_row_read(j, &m->row, err);
+}
+
+bool rb_own_machine_begin(struct rb_own_machine *m, const struct rb_run_files *f, const struct rb_loop *loop,
+                          struct rb_err *err)
+{
+    m->files = f;
+    m->loop = loop;
+    m->is_here = is_here(f, &m->row);
+    if (!m->is_here)
+        return true;
+    m->row.ends_unix_us = -1;
+    return move_switch(RB_CONTROLLER_DEAD_MAN_S, err) && rb_machine_row_write(m->journal, &m->row, err);
+}
+
+static void lease_renewed(void *arg, const struct rb_err *err)
+{
+    const struct rb_own_machine *m = arg;
+    RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
+    if (!err)
+        return;
+    rb_buf_printf(&text, "the lease of the controller's machine could not be renewed: %s", err->message);
+    m->warn(m->ctx, rb_buf_str(&text));
+}
+
+// Where the machine has a lease of its own.
+static void renew_lease(struct rb_own_machine *m)
+{
+    const char *id = m->row.instance_id;
+    char until[32];
+    int i = 0;
+    while (i < m->n_places && strcmp(m->places[i].infra, m->row.infra) != 0)
+        i++;
+    if (i == m->n_places || !m->places[i].provider->ops->groups_every_run)
+        return;
+    rb_lease_format(m->loop->unix_us(m->loop->ctx) + RB_LEASE_S * RB_US_PER_S, until);
+    m->places[i].provider->ops->renew(m->places[i].provider, &id, 1, &(struct rb_tag){RB_LEASE_TAG, until}, lease_renewed, m);
+}
+
+static void wait_for_beat(struct rb_own_machine *m);
+
+static void beat(void *arg)
+{
+    struct rb_own_machine *m = arg;
+    struct rb_err why;
+    wait_for_beat(m);
+    if (!move_switch(RB_CONTROLLER_DEAD_MAN_S, &why))
+        m->warn(m->ctx, why.message);
+    renew_lease(m);
+}
+
+static void wait_for_beat(struct rb_own_machine *m)
+{
+    m->beat_timer = m->loop->timer_start(m->loop->ctx, RB_CONTROLLER_HEARTBEAT_S * RB_US_PER_S, beat, m);
+}
+
+void rb_own_machine_beat(struct rb_own_machine *m, const struct rb_run_place *places, int n_places,
+                         void (*warn)(void *ctx, const char *text), void *ctx)
+{
+    m->places = places;
+    m->n_places = n_places;
+    m->warn = warn;
+    m->ctx = ctx;
+    if (m->is_here)
+        wait_for_beat(m);
+}
+
+void rb_own_machine_ended(struct rb_own_machine *m, int64_t ended_unix_us)
+{
+    m->row.ended_unix_us = ended_unix_us;
+    write_row(m);
+}
+
+void rb_own_machine_keep(struct rb_own_machine *m, int64_t lease_us)
+{
+    struct rb_err why;
+    if (!m->is_here)
+        return;
+    rb_own_machine_stop(m);
+    const int64_t keep_us = rb_machine_keep_us(&m->files->plan.job->resources);
+    m->row.ends_unix_us = m->loop->unix_us(m->loop->ctx) + keep_us;
+    if (!move_switch(keep_us / RB_US_PER_S, &why))
+        rb_warn("%s", why.message);
+    write_row(m);
+    if (!rb_machine_keeper_begin(m->files, &m->row, lease_us, &why))
+        rb_warn("the lease of the controller's machine could not be moved, so `rbrun gc` elsewhere may end it within half an "
+                "hour, and the run's files with it: %s", why.message);
+}
+
+void rb_own_machine_stop(struct rb_own_machine *m)
+{
+    if (m->beat_timer)
+        m->loop->timer_cancel(m->loop->ctx, m->beat_timer);
+    m->beat_timer = 0;
 }

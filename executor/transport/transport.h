@@ -7,6 +7,8 @@
 #include "base/text/buf.h"
 #include "executor/launcher/launcher.h"
 
+enum { RB_BIRTH_HARD_LIMIT_MIN = 60 }; // of a run's nodes
+
 // How the nodes of a run or of a campaign are set up at launch, so that they can be reached.
 struct rb_birth {
     const struct rb_job *job;

@@ -98,10 +98,14 @@ struct rb_toleration {
     const char *key, *operator, *value, *effect; // NULL: Kubernetes' default
 };
 
+// What a node of the plan is in a cluster of Kubernetes.
+enum rb_kubernetes_as { RB_KUBERNETES_AS_POD, RB_KUBERNETES_AS_JOB };
+
 // How Kubernetes is asked for nodes (docs/kubernetes.md).
 struct rb_kubernetes_spec {
     const char *context;          // of the kubeconfig; NULL: the NAME of infra k8s/NAME
     const char *namespace;        // NULL: the context's
+    enum rb_kubernetes_as as;
     const char *queue;            // the LocalQueue of Kueue; NULL: none
     const struct rb_key_value *node_selector; // [n_node_selector]
     int n_node_selector;

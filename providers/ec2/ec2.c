@@ -401,8 +401,8 @@ static bool find_credentials(char out_source[static 128], struct rb_err *err)
     .launches_gangs = true, .destroy = ec2_destroy, .launch = ec2_launch, .preflight = rb_ec2_preflight,            \
     .quotas = rb_ec2_quotas, .list = ec2_list, .look = ec2_look, .terminate = ec2_terminate, .renew = rb_ec2_renew, \
     .clock_us = ec2_clock_us, .groups = rb_ec2_groups, .end_group = rb_ec2_end_group, .regions = rb_ec2_regions,    \
-    .offers = rb_ec2_offers, .reservations = rb_ec2_reservations, .find_credentials = find_credentials,             \
-    .credentials_end_us = ec2_credentials_end_us
+    .offers = rb_ec2_offers, .reservations = rb_ec2_reservations, .spot_history = rb_ec2_spot_history,              \
+    .find_credentials = find_credentials, .credentials_end_us = ec2_credentials_end_us
 
 const struct rb_provider_ops rb_provider_aws = {
     .name = "aws",

@@ -172,4 +172,5 @@ const struct rb_provider_ops rb_provider_gcp = {
     .endpoint = gcp_endpoint,
     .is_harmless = gcp_is_harmless,
     .offers = rb_gcp_offers,
+    .reservations = rb_gcp_reservations,
 };

@@ -155,6 +155,12 @@ void rb_gcp_target_list(const char *project, const char *tag, const char *value,
                    "),items/*/warning/code,warning/code,unreachables,nextPageToken");
 }
 
+void rb_gcp_target_reservations(const char *project, const char *page, struct rb_buf *out)
+{
+    rb_percent_put(out, "/projects/%s/aggregated/reservations?maxResults=500&returnPartialSuccess=true&pageToken=%s", project,
+                   page);
+}
+
 void rb_gcp_target_sold(const char *project, const struct rb_gcp_machine_type *type, struct rb_buf *out)
 {
     char filter[80];

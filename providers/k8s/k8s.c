@@ -61,60 +61,12 @@ void rb_kube_put_page(struct rb_buf *target, const char *run_id, const char *pag
     rb_percent_put(target, "?labelSelector=%s&limit=%d&continue=%s", rb_buf_str(&selector), RB_KUBE_PAGE, page);
 }
 
-// --- look
-
-struct looking {
-    struct rb_arena arena;
-    struct rb_kube *k;
-    char name[64], uid[64];
-    struct rb_kube_pod pod;
-    rb_launch_fn *fn;
-    void *arg;
-};
-
-static bool decode_looking(void *arg, const char *body, size_t n, struct rb_err *err)
-{
-    struct looking *l = arg;
-    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
-    return rb_doc_parse_json(&doc, "answer", body, n, err) &&
-           rb_kube_decode_pod(doc.root, l->k->region, NULL, &l->arena, &l->pod, err);
-}
-
-static void looked(void *arg, const struct rb_err *err)
-{
-    struct looking *l = arg;
-    struct rb_err other;
-    if (!err && strcmp(l->pod.uid, l->uid) != 0) {
-        rb_err_set(&other, RB_E_CLOUD_NOT_FOUND, "pod %s is another one by now", l->name);
-        err = &other;
-    }
-    l->fn(l->arg, err, err ? NULL : &l->pod.instance);
-    rb_api_state_free(l);
-}
-
-static void k8s_look(struct rb_provider *p, const char *id, rb_launch_fn *fn, void *arg)
-{
-    struct looking *l = rb_api_state_create(sizeof *l);
-    struct rb_api_call call = rb_api_call_new("pods.get", RB_KUBE_READ_TRIES, l, decode_looking, looked);
-    l->k = p->state;
-    l->fn = fn;
-    l->arg = arg;
-    if (!rb_kube_split_id(id, l->name, l->uid)) {
-        struct rb_err err;
-        rb_err_set(&err, RB_E_CLOUD_NOT_FOUND, "'%.100s': expected the id of a pod, NAME.UID", id);
-        rb_api_refuse(l->k->api, &call, &err);
-        return;
-    }
-    rb_percent_put(&call.target, RB_KUBE_PODS "/%s", l->k->config.namespace, l->name);
-    rb_kube_send(l->k, "GET", &call);
-}
-
 // --- terminate
 
 struct ending {
     struct rb_arena arena;
     struct rb_kube *k;
-    char name[64], uid[64];
+    const char *id;
     rb_terminate_fn *fn;
     void *arg;
 };
@@ -127,14 +79,11 @@ static void ended(void *arg, const struct rb_err *err)
     rb_api_state_free(e);
 }
 
-// Never with a grace of 0: that ends the object, not the processes. Not mutating: a repetition changes nothing.
-static void delete_pod(void *arg, const struct rb_err *unreleased)
+static void delete_node(void *arg, const struct rb_err *unreleased)
 {
     (void)unreleased; // by the queue: the object stays until the run's end, but not the process
     struct ending *e = arg;
-    struct rb_api_call call = rb_api_call_new("pods.delete", RB_KUBE_WRITE_TRIES, e, rb_kube_decode_any, ended);
-    rb_percent_put(&call.target, RB_KUBE_PODS "/%s", e->k->config.namespace, e->name);
-    rb_kube_write_deletion(e->uid, &call.body);
+    struct rb_api_call call = rb_kube_deletion(e->k, e->id, RB_KUBE_WRITE_TRIES, e, ended);
     rb_kube_send(e->k, "DELETE", &call);
 }
 
@@ -142,16 +91,20 @@ static void k8s_terminate(struct rb_provider *p, const char *id, rb_terminate_fn
 {
     struct rb_kube *k = p->state;
     struct ending *e = rb_api_state_create(sizeof *e);
-    *e = (struct ending){.k = k, .fn = fn, .arg = arg};
-    if (!rb_kube_split_id(id, e->name, e->uid)) {
+    char name[64], uid[64];
+    e->k = k;
+    e->id = rb_arena_strdup(&e->arena, id);
+    e->fn = fn;
+    e->arg = arg;
+    if (!rb_kube_split_id(id, name, uid)) {
         struct rb_api_call call = rb_api_call_new("pods.delete", 1, e, NULL, ended);
         struct rb_err err;
-        rb_err_set(&err, RB_E_CLOUD_NOT_FOUND, "'%.100s': expected the id of a pod, NAME.UID", id);
+        rb_err_set(&err, RB_E_CLOUD_NOT_FOUND, "'%.100s': expected the id of a node, NAME.UID", id);
         rb_api_refuse(k->api, &call, &err);
     } else if (k->spec.queue) {
-        rb_kube_delete_workload(k, e->name, e, delete_pod);
+        rb_kube_delete_workload(k, name, e, delete_node);
     } else {
-        delete_pod(e, NULL);
+        delete_node(e, NULL);
     }
 }
 
@@ -194,10 +147,12 @@ static void k8s_destroy(struct rb_provider *p)
     struct rb_kube *k = p->state;
     if (!k)
         return;
+    rb_kube_watch_end(k);
     rb_api_destroy(k->api);
     rb_kube_login_destroy(k->login);
     rb_kubeconfig_finish(&k->config);
     free(k->last_words);
+    free(k->firsts);
     free(k);
     p->state = NULL;
 }
@@ -208,6 +163,7 @@ static bool k8s_create(const struct rb_provider_config *config, struct rb_provid
         return rb_err_set(err, RB_E_HTTP_REQUEST, "k8s: needs an HTTP client");
     struct rb_kube *k = rb_xcalloc(1, sizeof *k);
     k->loop = config->loop;
+    k->http = config->http;
     snprintf(k->region, sizeof k->region, "%s", config->region);
     static const struct rb_catalog none = {0};
     k->prices = config->prices ? config->prices : &none;
@@ -244,7 +200,8 @@ const struct rb_provider_ops rb_provider_k8s = {
     .destroy = k8s_destroy,
     .launch = rb_kube_launch,
     .list = rb_kube_list,
-    .look = k8s_look,
+    .watch = rb_kube_watch,
+    .look = rb_kube_look,
     .terminate = k8s_terminate,
     .renew = rb_kube_renew,
     .clock_us = k8s_clock_us,

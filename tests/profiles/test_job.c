@@ -476,6 +476,8 @@ static void test_bad_resources_and_constraints(void **state)
         {0, "resources: {disk_size: 100}", 7, "resources.disk_size", "no unit"},
         {0, "resources: {ssh: {user: -oProxyCommand=x}}", 7, "resources.ssh.user", "login name"},
         {0, "resources: {ssh: {port: 65536}}", 7, "resources.ssh.port", "in 1..65535"},
+        {0, "resources: {kubernetes: {as: deployment}}", 7, "resources.kubernetes.as", "pod or job"},
+        {0, "resources: {kubernetes: {as: job, queue: team}}", 7, "resources.kubernetes.as", "RB4480 remove one of the two"},
         {0, "resources: {kubernetes: {namespace: My_Space}}", 7, "resources.kubernetes.namespace", "name of a Kubernetes object"},
         {0, "resources: {kubernetes: {node_selector: {a: 'b c'}}}", 7, "resources.kubernetes.node_selector.a", "node's label"},
         {0, "resources: {kubernetes: {tolerations: [{operator: Has}]}}", 7, "resources.kubernetes.tolerations[0].operator",
@@ -807,6 +809,10 @@ static void test_kubernetes(void **state)
     assert_true(k->cpus_per_gpu == 8 && k->memory_per_gpu_bytes == INT64_C(60000000000) && k->shm_bytes == INT64_C(8000000000));
     assert_true(k->grace_us == 15 * RB_US_PER_S && k->queue_timeout_us == 3600 * RB_US_PER_S);
     assert_true(k->release_us == 600 * RB_US_PER_S && k->has_price && k->uusd_per_gpu_hour == 0);
+    assert_int_equal(k->as, RB_KUBERNETES_AS_POD);
+    rb_arena_finish(&f.arena);
+    f = loaded(0, "resources: {infra: k8s/lab, kubernetes: {as: job}}");
+    assert_int_equal(f.job.resources.kubernetes.as, RB_KUBERNETES_AS_JOB);
     rb_arena_finish(&f.arena);
 }
 

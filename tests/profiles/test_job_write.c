@@ -216,9 +216,11 @@ static struct rb_kubernetes_spec some_kubernetes(struct maker *m)
     static const char *const secrets[] = {"reg", "other"};
     static const struct rb_toleration tolerations[] = {{.key = "a", .operator = "Exists"}, {.effect = "NoExecute", .value = "v"}};
     static const struct rb_key_value labels[] = {{"a/b", "c"}, {"d", ""}};
+    const bool as_job = coin(m);
     return (struct rb_kubernetes_spec){.context = coin(m) ? NULL : any_text(m),
                                        .namespace = coin(m) ? NULL : "a-space",
-                                       .queue = coin(m) ? NULL : "q",
+                                       .as = as_job ? RB_KUBERNETES_AS_JOB : RB_KUBERNETES_AS_POD,
+                                       .queue = as_job || coin(m) ? NULL : "q",
                                        .node_selector = labels,
                                        .n_node_selector = (int)between(m, 0, 2),
                                        .tolerations = tolerations,
@@ -453,7 +455,7 @@ static void same_kubernetes(const struct rb_kubernetes_spec *a, const struct rb_
     same_text(a->priority_class, b->priority_class);
     same_text(a->service_account, b->service_account);
     same_list(&a->image_pull_secrets, &b->image_pull_secrets);
-    assert_true(a->cpus_per_gpu == b->cpus_per_gpu && a->memory_per_gpu_bytes == b->memory_per_gpu_bytes &&
+    assert_true(a->as == b->as && a->cpus_per_gpu == b->cpus_per_gpu && a->memory_per_gpu_bytes == b->memory_per_gpu_bytes &&
                 a->shm_bytes == b->shm_bytes && a->grace_us == b->grace_us && a->queue_timeout_us == b->queue_timeout_us);
 }
 
