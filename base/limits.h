@@ -14,6 +14,7 @@
 #define RB_LIMIT_TRIALS         131072      // 100k-trial jobs are a goal
 #define RB_LIMIT_RESOURCE       1000000     // units a trial may train; each is one sample of every simulated trial
 #define RB_LIMIT_DURATION_S     31622400    // 366 days: a longer deadline or timeout is a typing error
+#define RB_LIMIT_KEEP_S         604800      // a week: a controller's machine that is kept for longer is forgotten
 #define RB_LIMIT_RELEASE_S      86400       // a day: an autoscaler that keeps an empty machine for longer is broken
 // 300 years, since a run began or since 1970: a later time is wrong
 #define RB_LIMIT_TIME_US        INT64_C(9467280000000000)

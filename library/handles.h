@@ -35,6 +35,7 @@ struct rubberband_request {
     struct rb_plan_request asked; // without a clock
     const char *planner;
     int64_t time_limit_us;        // 0: none
+    struct rb_arena arena;        // the price list, where the profile has means of it
 };
 
 struct rubberband_allocation {

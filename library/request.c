@@ -2,6 +2,7 @@
 #include "library/handles.h"
 
 #include "library/time_limit.h"
+#include "profiles/inputs/spot_means.h"
 #include "providers/wire/digest.h"
 
 #include <assert.h>
@@ -19,13 +20,16 @@ struct rubberband_request *rubberband_request_new(const struct rubberband_job *j
     assert(job && profile && prices);
     struct rubberband_request *r = rb_xcalloc(1, sizeof *r);
     r->job = job;
-    r->asked = rb_plan_request_of(&job->job, &profile->profile, &prices->catalog);
+    r->asked = rb_plan_request_of(&job->job, &profile->profile,
+                                  rb_catalog_at_means(&prices->catalog, &profile->profile, &r->arena, NULL));
     r->planner = rb_planner_default(&job->job);
     return r;
 }
 
 void rubberband_request_free(struct rubberband_request *request)
 {
+    if (request)
+        rb_arena_finish(&request->arena);
     free(request);
 }
 

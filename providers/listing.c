@@ -76,6 +76,80 @@ void rb_list_instances(const struct rb_list_source *source, void *cloud, const c
     ask(l);
 }
 
+// --- reservations
+
+struct reservations {
+    struct rb_arena arena; // of all pages
+    const struct rb_reservation_source *source;
+    void *cloud;
+    struct rb_reservation_page page; // read last
+    struct rb_reservation *all;      // [n]
+    int n, n_pages;
+    rb_reservations_fn *fn;
+    void *arg;
+};
+
+static void destroy_reservations(void *arg)
+{
+    struct reservations *l = arg;
+    free(l->all);
+    rb_api_state_free(l);
+}
+
+static bool decode_reservations(void *arg, const char *body, size_t n, struct rb_err *err)
+{
+    struct reservations *l = arg;
+    return l->source->decode(l->cloud, body, n, &l->arena, &l->page, err);
+}
+
+static void ask_reservations(struct reservations *l);
+
+static void reservations_known(void *arg, const struct rb_err *failed)
+{
+    struct reservations *l = arg;
+    struct rb_err why;
+    const bool goes_on = !failed && l->page.next_page;
+    if (!failed && l->page.incomplete) {
+        rb_err_set(&why, RB_E_RESERVATIONS_UNSEEN, "%s: a part of the cloud did not answer: ask again", l->source->call_name);
+        failed = &why;
+    } else if (goes_on && l->n_pages + 1 >= MAX_PAGES) {
+        rb_err_set(&why, RB_E_ENDLESS, "%s: no end after %d pages", l->source->call_name, MAX_PAGES);
+        failed = &why;
+    }
+    if (!failed) {
+        l->all = rb_xrealloc(l->all, (size_t)(l->n + l->page.n) + 1, sizeof *l->all);
+        for (int i = 0; i < l->page.n; i++)
+            l->all[l->n++] = l->page.reservations[i];
+    }
+    if (!failed && goes_on) {
+        l->n_pages++;
+        ask_reservations(l);
+        return;
+    }
+    l->fn(l->arg, failed, l->all, failed ? 0 : l->n);
+    destroy_reservations(l);
+}
+
+static void ask_reservations(struct reservations *l)
+{
+    struct rb_api_call call =
+        rb_api_call_new(l->source->call_name, LIST_TRIES, l, decode_reservations, reservations_known);
+    call.drop = destroy_reservations;
+    l->source->send(l->cloud, l->page.next_page, &call);
+}
+
+void rb_list_reservations(const struct rb_reservation_source *source, void *cloud, rb_reservations_fn *fn, void *arg)
+{
+    struct reservations *l = rb_api_state_create(sizeof *l);
+    l->source = source;
+    l->cloud = cloud;
+    l->fn = fn;
+    l->arg = arg;
+    ask_reservations(l);
+}
+
+// --- leases
+
 struct rb_renewal *rb_renewal_create(const char *const *ids, int n, const struct rb_tag *lease, const char *right,
                                      rb_terminate_fn *fn, void *arg)
 {

@@ -18,6 +18,13 @@
 struct rb_http;
 struct rb_resources;
 
+// Machine types are of one architecture. Where a provider chooses one by itself, it chooses this program's.
+#if defined(__aarch64__)
+#define RB_OF_THIS_ARCHITECTURE(x86, arm) arm
+#else
+#define RB_OF_THIS_ARCHITECTURE(x86, arm) x86
+#endif
+
 struct rb_tag { const char *key, *value; };
 
 // The lease of an instance: an instant that the process which executes its run moves forward from time to time
@@ -37,6 +44,8 @@ struct rb_launch {
     const char *image_id;      // NULL: provider's default, error if it has none
     const char *user_data;     // raw, <= RB_LIMIT_USER_DATA
     int64_t disk_gb;           // 0: as the image says
+    bool is_controller;        // its machine launches others: where rights come with a machine, it gets those of the launch
+    bool may_move;             // the cloud may bring it to other hardware while it runs, where it can; else it ends then
     int64_t max_lifetime_s;    // the cloud itself ends the instance after this time, where it can; 0: no limit
     const struct rb_tag *tags; // on everything the call creates
     int n_tags;
@@ -106,6 +115,13 @@ struct rb_placement_group {
 };
 typedef void rb_groups_fn(void *arg, const struct rb_err *err, const struct rb_placement_group *groups, int n);
 typedef void rb_offers_fn(void *arg, const struct rb_err *err, const struct rb_catalog *catalog);
+// What a machine cost on the spot market, from an instant on (unix).
+struct rb_spot_change {
+    const char *instance_type, *zone;
+    int64_t at_us, uusd_per_hour;
+};
+typedef void rb_spot_history_fn(void *arg, const struct rb_err *err, const struct rb_spot_change *all, int n);
+
 // What is left of each reservation: what is free now of those that have begun, and those that are to begin.
 typedef void rb_reservations_fn(void *arg, const struct rb_err *err, const struct rb_reservation *all, int n);
 
@@ -129,6 +145,11 @@ struct rb_provider_ops {
     const char *name;             // "aws", "local", "mock", ...
     const char *summary;
     bool launches_gangs;          // a launch may have more than one machine
+    // A small general machine for a run's controller (executor/away/machine.h), of the architecture that this program is
+    // built for. NULL: none is made there.
+    const char *controller_type;
+    bool keeps_lifetimes;         // the cloud itself ends a machine after the max_lifetime_s of its launch
+    bool grants_profiles;         // the instance profile of a launch is what its machine may do in this cloud
     const char *transport;        // how its nodes are reached: a name of executor/transport/transport.h; NULL: ssh
     const char *priced_as;        // a provider whose prices hold in its regions; NULL: it has its own
     const char *group_word;       // for people, what `groups` lists: "lease"; NULL: "placement group"
@@ -143,6 +164,9 @@ struct rb_provider_ops {
     // Lists the instances of a run (run_id NULL: of any run that carries our owner tag), terminated ones while they are
     // visible.
     void (*list)(struct rb_provider *p, const char *run_id, rb_list_fn *fn, void *arg);
+    // Calls wake, from the loop and until destroy, when something of the run's instances may have changed: what, only a
+    // listing says. It may miss changes, come for none, or never come. NULL: there is no such thing.
+    void (*watch)(struct rb_provider *p, const char *run_id, rb_loop_fn *wake, void *arg);
     // Looks one instance up by its id, with or without tags; ended ones as long as the cloud remembers them (times as
     // in list). NOT_FOUND: the cloud does not know it, which proves nothing for a new instance. NULL: list reports
     // everything.
@@ -176,12 +200,19 @@ struct rb_provider_ops {
     bool (*endpoint)(const char *region, char *out, size_t size, struct rb_err *err);
     // Are there credentials, and where from? NULL: that is known only once they are used.
     bool (*find_credentials)(char out_source[static 128], struct rb_err *err);
+    // When our credentials end, where nothing here renews them and only the user can: a token of the environment, a
+    // certificate in a file, a login of single sign-on. unix, -1: never, or it is not known. NULL: likewise.
+    int64_t (*credentials_end_us)(const struct rb_provider *p);
     // True if launches cost no real money: this machine, or a cloud on loopback.
     bool (*is_harmless)(const char *region);
     // Lists the regions that this account may use. NULL: one region shows all instances, or there are no regions.
     void (*regions)(struct rb_provider *p, rb_regions_fn *fn, void *arg);
     // Lists machine types and their current prices; NULL: prices only come from files.
     void (*offers)(struct rb_provider *p, const char *const *types, int n_types, rb_offers_fn *fn, void *arg);
+    // Lists the region's spot prices of these types since an instant, and the one that held then, in no order. NULL: the cloud does
+    // not tell what they were.
+    void (*spot_history)(struct rb_provider *p, const char *const *types, int n_types, int64_t from_unix_us,
+                         rb_spot_history_fn *fn, void *arg);
     // Lists the account's reservations of the region; makes and changes none. NULL: the cloud has none, or they cannot
     // be listed.
     void (*reservations)(struct rb_provider *p, rb_reservations_fn *fn, void *arg);

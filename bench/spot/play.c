@@ -31,21 +31,24 @@ struct play {
     double cost;          // minutes of a spot node
 };
 
-static int at(const struct play *p)
+// On the table, which stays as it ends.
+static int at(const struct play *p, int zone, int now)
 {
-    return p->job->start_min + p->now;
+    const int last = p->job->zones[zone].minutes - 1, minute = p->job->start_min + now;
+    return minute < last ? minute : last;
 }
 
 static int capacity(const struct play *p, int zone, int now)
 {
-    return p->job->zones[zone].capacity[p->job->start_min + now];
+    return p->job->zones[zone].capacity[at(p, zone, now)];
 }
 
 static int slot_age(const struct play *p, int zone, int slot)
 {
     const struct spot_zone *z = &p->job->zones[zone];
     const int most = z->n_slots - 1;
-    return at(p) - z->since[(size_t)(slot < most ? slot : most) * (size_t)z->minutes + (size_t)at(p)];
+    const int minute = at(p, zone, p->now);
+    return minute - z->since[(size_t)(slot < most ? slot : most) * (size_t)z->minutes + (size_t)minute];
 }
 
 // --- rules
@@ -53,6 +56,12 @@ static int slot_age(const struct play *p, int zone, int slot)
 static int slack_min(const struct play *p, const struct trial *t)
 {
     return p->job->deadline_min - p->now - p->later_min - t->work;
+}
+
+// Work that a loss before the next decision destroys, at most.
+static int at_risk_min(const struct play *p, const struct trial *t)
+{
+    return p->job->save_every_min == 0 ? 0 : t->saved - t->work + p->job->step_min * p->job->every;
 }
 
 static int oldest(const struct play *p)
@@ -82,8 +91,8 @@ static enum rb_spot_mode greedy(const struct play *p, const struct trial *t, int
     if (t->mode == RB_SPOT_ON_DEMAND)
         return RB_SPOT_ON_DEMAND;
     if (t->mode == RB_SPOT_ON_SPOT)
-        return RB_SPOT_ON_SPOT;
-    if (slack_min(p, t) < 2 * d)
+        return slack_min(p, t) < d + at_risk_min(p, t) ? RB_SPOT_ON_DEMAND : RB_SPOT_ON_SPOT;
+    if (slack_min(p, t) < 2 * d + at_risk_min(p, t))
         return RB_SPOT_ON_DEMAND;
     return zone >= 0 ? RB_SPOT_ON_SPOT : RB_SPOT_IDLE;
 }
@@ -118,13 +127,13 @@ static enum rb_spot_mode planned(const struct play *p, const struct trial *t, in
         markets[z] = (struct rb_market_state){is_held || capacity(p, z, p->now) > slot, slot_age(p, z, slot) * 60.0};
         lost_ago_s[z] = (p->now - p->lost[z]) * 60.0;
     }
-    const double d_s = job->start_most_min * 60.0, ahead_s = job->step_min * job->every * 60.0;
+    const double d_s = job->start_most_min * 60.0;
     const struct rb_spot_guard guard = {.start_s = {0, d_s, d_s}, .budget = INFINITY};
     const struct rb_spot_question q = {
         .now = {.mode = t->mode,
                 .slack_s = slack_min(p, t) * 60.0,
-                .unsaved_s = job->save_every_min == 0 ? 0 : (t->saved - t->work) * 60.0 + ahead_s,
-                .ahead_s = ahead_s},
+                .unsaved_s = at_risk_min(p, t) * 60.0,
+                .ahead_s = job->step_min * job->every * 60.0},
         .stage = p->stage,
         .work_s = t->work * 60.0,
         .held = t->zone,

@@ -100,10 +100,10 @@ static struct rb_spot_policy *make_policy(const struct market *m, const struct s
     });
 }
 
-// A random start from a minute of the table on, with room for the deadline and for those who miss it.
+// A random start from a minute of the table on, with room for the deadline.
 static void draw_start(const struct market *m, struct spot_job *job, int from_min, uint32_t replicate)
 {
-    const int room = m->minutes - from_min - 2 * job->deadline_min;
+    const int room = m->minutes - from_min - job->deadline_min;
     const double u =
         rb_stream_first_uniform(&(struct rb_stream_key){.purpose = RB_DRAW_SEARCH, .replicate = replicate});
     job->start_min = from_min + (int)(u * room);
@@ -114,6 +114,7 @@ static void draw_start(const struct market *m, struct spot_job *job, int from_mi
 
 struct cell {
     double share[N_COLUMNS];
+    double spread; // of the policy's share, from start to start
     int late[N_COLUMNS];
 };
 
@@ -137,6 +138,7 @@ static struct spot_job one_trial(const struct market *m, double work_h, double r
 static struct cell play_cell(const struct market *m, struct spot_job *job, int starts)
 {
     struct cell c = {0};
+    double squares = 0;
     struct rb_spot_policy *policy = make_policy(m, job);
     for (int i = 0; i < starts; i++) {
         draw_start(m, job, m->group->fitted_min, (uint32_t)i);
@@ -144,16 +146,18 @@ static struct cell play_cell(const struct market *m, struct spot_job *job, int s
             const struct spot_played p = spot_play(job, r, policy);
             c.share[r] += p.share / starts;
             c.late[r] += p.late;
+            squares += r == SPOT_POLICY ? p.share * p.share / starts : 0;
         }
         c.share[OMNISCIENT] += (job->n_stages == 1 ? spot_play_omniscient(job) : 0) / starts;
     }
     rb_spot_policy_destroy(policy);
+    c.spread = sqrt(fmax(0, squares - c.share[SPOT_POLICY] * c.share[SPOT_POLICY]));
     return c;
 }
 
 struct total {
     int cells, gaps, late, above_better;
-    double closed, worst_closed, over_better, worst_over_better, over_omniscient, worst_over_omniscient;
+    double closed, worst_closed, over_better, worst_over_better, over_omniscient, worst_over_omniscient, widest;
 };
 
 static void add(struct total *t, const struct cell *c)
@@ -172,6 +176,7 @@ static void add(struct total *t, const struct cell *c)
     t->over_better += over;
     t->above_better += over > .01;
     t->over_omniscient += ours / c->share[OMNISCIENT] - 1;
+    t->widest = fmax(t->widest, c->spread);
     t->worst_over_omniscient = fmax(t->worst_over_omniscient, ours / c->share[OMNISCIENT] - 1);
 }
 
@@ -180,10 +185,11 @@ static void print_total(const struct total *t)
     printf(
         "\n%d cells. Of the gap between UP and the omniscient where it exceeds .02 (%d cells) the policy closes %.2f "
         "(worst %.2f). Over the omniscient %.1f %% (worst %.0f %%); over the better of greedy and UP %.1f %% (worst "
-        "%.1f %%, above 1 %% in %d). Late: %d.\n\n",
+        "%.1f %%, above 1 %% in %d). Late: %d. A cell of %d random starts would have a standard deviation of up to "
+        "%.2f.\n\n",
         t->cells, t->gaps, t->closed / t->gaps, t->worst_closed, 100 * t->over_omniscient / t->cells,
         100 * t->worst_over_omniscient, 100 * t->over_better / t->cells, 100 * t->worst_over_better, t->above_better,
-        t->late);
+        t->late, STARTS, t->widest / sqrt(STARTS));
 }
 
 static void print_head(int n_hours)

@@ -67,6 +67,8 @@ static bool verify(const struct rb_scenario *s, const struct rb_plan *plan, int 
         if (!rb_verify_by_engine(s, plan, n, threads, &verification, err))
             return false;
         rb_verification_write(&verification, plan, out);
+        if (plan->job->resources.spot == RB_SPOT_SAFE)
+            rb_verified_spot_write(NULL, out);
         return true;
     }
     if (!rb_verify(s, plan->stages, plan->n_stages, rb_plan_as_it_stands(plan), plan->deadline_us, plan->budget_uusd, n, threads,
@@ -75,6 +77,10 @@ static bool verify(const struct rb_scenario *s, const struct rb_plan *plan, int 
         return false;
     rb_verification_write(&verification, plan, out);
     write_worlds(&worlds, rb_plan_as_it_stands(plan), out);
+    if (plan->job->resources.spot == RB_SPOT_SAFE) {
+        struct rb_verified_spot spot;
+        rb_verified_spot_write(rb_verify_spot(plan, &spot) ? &spot : NULL, out);
+    }
     return true;
 }
 

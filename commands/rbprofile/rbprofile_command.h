@@ -21,6 +21,6 @@ bool rb_profile_import_files(const struct rb_args *args, const char *const *path
                              const struct rb_import_options *options, struct rb_err *err);
 
 extern const struct rb_command rb_profile_import, rb_profile_prices, rb_profile_train, rb_profile_provision,
-    rb_profile_reservations;
+    rb_profile_reservations, rb_profile_history;
 
 #endif

@@ -183,12 +183,13 @@ static const struct rb_option prices_options[] = {RB_DB_OPTION, RB_JSON_OPTION, 
 static const struct rb_subcommand subcommands[] = {
     {"show", "list prices with their age", &show_command},
     {"update", "update prices from a file or from a cloud", &update_command},
+    {"history", "what spot machines cost over time", &rb_profile_history},
     {0},
 };
 
 const struct rb_command rb_profile_prices = {
     .name = "rbprofile prices",
-    .usage = "show|update [options]",
+    .usage = "show|update|history [options]",
     .summary = "Prices of machines and disks.",
     .examples = "  rbprofile prices update --infra aws/us-east-1\n  rbprofile prices show --infra aws\n",
     .options = prices_options,

@@ -3,6 +3,7 @@
 
 #include "base/open_files.h"
 #include "commands/program.h"
+#include "executor/run/machine_keeper.h"
 #include "executor/transport/transport_k8s.h"
 
 #include <signal.h>
@@ -45,7 +46,6 @@ const struct rb_subcommand rb_run_subcommands[] = {
 
 static void prepare(void)
 {
-    keep_private();
     signal(SIGPIPE, SIG_IGN); // an ssh that died or a pager that was closed causes an error of that write, not our end
     signal(SIGXFSZ, SIG_IGN); // as does a file that may not grow
 }
@@ -61,8 +61,11 @@ static bool conclude(struct rb_err *err, bool json)
 int main(int argc, char **argv)
 {
     int code;
+    keep_private();
     if (rb_transport_k8s_helps(argc, argv, &code))
         return code;
+    if (rb_machine_keeper_is(argc, argv))
+        return 0;
     static const struct rb_program program = {
         .command = &rb_run_main,
         .open_files = RB_OPEN_FILES_TO_TALK,

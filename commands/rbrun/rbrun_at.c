@@ -79,13 +79,14 @@ static bool reach(const struct rb_run_files *f, const struct rb_controller_place
 }
 
 // The host has refused the run, and nothing remembers the machine but this.
-static void end_unused(const struct rb_elsewhere *record, const struct rb_host *host, const struct rb_machine *machine)
+static void end_unused(const struct rb_elsewhere *record, const struct rb_host *host, const struct rb_machine *machine,
+                       const struct rb_resources *resources)
 {
     struct rb_machine made = *machine;
     struct rb_err why;
     int64_t ended_unix_us;
     snprintf(made.instance_id, sizeof made.instance_id, "%s", host->alias);
-    if (!rb_machine_end(&made, record->run_id, &ended_unix_us, &why))
+    if (!rb_machine_end(&made, resources, record->run_id, &ended_unix_us, &why))
         rb_warn("%s in %s was made for this run and may be there yet; it ends itself within an hour: %s", host->alias,
                 made.infra, why.message);
 }
@@ -108,7 +109,7 @@ bool rb_run_at(struct rb_run_files *f, const struct rb_controller_place *place, 
     const bool ok = reach(f, place, machine, deadline_us, &record, &host, err) &&
                     rb_send_run(&send, &record, &sent, err);
     if (!ok && machine && record.forgotten && host.alias[0])
-        end_unused(&record, &host, machine);
+        end_unused(&record, &host, machine, &f->plan.job->resources);
     rb_elsewhere_finish(&record);
     if (!ok)
         return false;
@@ -188,7 +189,7 @@ static void write_words(const struct rb_args *args, const char *run, int n_opera
 static bool pass(const struct rb_args *args, const struct rb_host *host, const char *run, struct rb_err *err)
 {
     RB_AUTO(words_finish) struct words w = {.n = 0};
-    const bool on_terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+    const bool on_terminal = !host->by && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
     const struct rb_host_call call = {.input_fd = -1, .on_terminal = on_terminal};
     if (args->command == &rb_run_report && (rb_args_string(args, "html", NULL) || rb_args_string(args, "gantt", NULL)))
         return rb_err_set(err, RB_E_OPTIONS_CONFLICT,
@@ -197,7 +198,7 @@ static bool pass(const struct rb_args *args, const struct rb_host *host, const c
     write_words(args, run, args->n_args, &w);
     if (args->command == &rb_run_resume && !rb_args_flag(args, "detach"))
         add_option(&w, "detach", NULL); // it must not end with this connection
-    return rb_send_command(host, on_terminal ? "run" : "pass", w.items, w.n, &call, args->out_code, err);
+    return rb_send_command(host, on_terminal || host->by ? "run" : "pass", w.items, w.n, &call, args->out_code, err);
 }
 
 // What the host unpacked comes as a tar, and is looked at like every archive of a node.

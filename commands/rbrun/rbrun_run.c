@@ -43,7 +43,8 @@ static const struct rb_option run_options[] = {
      "stop before it costs more than this, whether or not the plan is likely to fit", 0, 0},
     {"cold", 0, RB_OPT_FLAG, false, NULL, "start the search without the results of earlier runs with the same parameters", 0, 0},
     RB_RUN_DETACH_OPTION,
-    {"at", 0, RB_OPT_STRING, false, "PLACE", "carry it out on a host, ssh:HOST, or a machine made for it, aws/REGION; goes on without this one", 0, 0},
+    {"at", 0, RB_OPT_STRING, false, "PLACE",
+     "carry it out on a host, ssh:HOST, or a machine made for it, aws/REGION, gcp/REGION, k8s/NAME, slurm/PARTITION; goes on without this one", 0, 0},
     {"sent", 0, RB_OPT_STRING, false, "RUN", "as --at asks on the host: the run gets this id, secrets come by stdin", 0, 0},
     RB_RUN_SERVE_OPTION,
     RB_RUN_COMMON_OPTIONS,
@@ -67,13 +68,13 @@ static bool tell_bound(const struct rb_plan *plan, int64_t budget_uusd, struct r
     const int n = rb_run_infras(plan, infras, 32);
     if (n == 1 && strcmp(infras[0], "local") == 0)
         return true;
-    if (!rb_run_worst_case(plan, RB_SESSION_HARD_LIMIT_MIN * 60 * RB_US_PER_S, &most_uusd, err))
+    if (!rb_run_worst_case(plan, RB_BIRTH_HARD_LIMIT_MIN * 60 * RB_US_PER_S, &most_uusd, err))
         return false;
     rb_info(
         "at most %s is spent; were this machine lost for good, at most %s more, if every node's dead man's switch is "
         "armed: it is to end a node that hears nothing for %d minutes, and whether it is armed is asked of each node",
         budget_uusd < 0 ? "what the deadline allows" : rb_format_money(budget_uusd, budget),
-        rb_format_money(most_uusd, most), RB_SESSION_HARD_LIMIT_MIN);
+        rb_format_money(most_uusd, most), RB_BIRTH_HARD_LIMIT_MIN);
     return true;
 }
 

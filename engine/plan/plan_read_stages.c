@@ -2,6 +2,7 @@
 
 #include "engine/core/placement.h"
 #include "engine/core/rungs.h"
+#include "profiles/catalog/infra.h"
 
 #include <string.h>
 
@@ -45,19 +46,10 @@ static bool read_early(const struct rb_node *list, struct rb_arena *arena, const
     return true;
 }
 
-// "aws/us-east-1" of "aws/us-east-1/us-east-1a".
-static size_t region_length(const char *infra)
-{
-    const char *slash = strchr(infra, '/');
-    slash = slash ? strchr(slash + 1, '/') : NULL;
-    return slash ? (size_t)(slash - infra) : strlen(infra);
-}
-
 static bool same_type_and_region(const struct rb_offer *a, const struct rb_offer *b)
 {
-    const size_t length = region_length(a->infra);
-    return strcmp(a->instance_type, b->instance_type) == 0 && a->gpus == b->gpus && length == region_length(b->infra) &&
-           strncmp(a->infra, b->infra, length) == 0;
+    return strcmp(a->instance_type, b->instance_type) == 0 && a->gpus == b->gpus &&
+           rb_infra_same_region(a->infra, b->infra);
 }
 
 static bool check_entry(const struct rb_node *item, const struct rb_plan *plan, const struct rb_plan_nodes *nodes,

@@ -3,11 +3,11 @@
 #include "base/errors/log.h"
 #include "base/file.h"
 #include "base/text/number.h"
+#include "executor/away/reach.h"
 #include "executor/journal/handover.h"
 #include "executor/journal/run_dir.h"
 #include "executor/run/checks.h"
 #include "executor/run/preflight.h"
-#include "executor/away/reach.h"
 #include "providers/wire/child.h"
 
 #include <errno.h>

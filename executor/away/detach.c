@@ -141,7 +141,8 @@ bool rb_detach(const struct rb_run_files *f, const char *const *options, int n, 
     program[length] = '\0';
     bool started = false;
     struct words w = {.n = 0};
-    *out = (struct rb_detached){.linger = ask_linger()};
+    // What is in a Slurm job ends with it, and may not hide from it in a unit of its own.
+    *out = (struct rb_detached){.linger = getenv("SLURM_JOB_ID") ? RB_LINGER_UNKNOWN : ask_linger()};
     add_words(&w, (const char *const[]){program, "resume", f->run_id}, 3);
     add_words(&w, options, n);
     if (out->linger == RB_LINGER_ON) {

@@ -32,7 +32,7 @@ bool rb_detach(const struct rb_run_files *f, const char *const *options, int n, 
 
 // In the new process, before anything is opened. False: this process was not started by rb_detach.
 bool rb_detached_take(void);
-// The run has begun: tells the one that waits for it, and prints to the log from now on.
+// The run has begun: reports this to the process that waits for it, and prints to the log from now on.
 void rb_detached_begun(const char *run_dir);
 
 #endif

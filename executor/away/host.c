@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/text/number.h"
 #include "executor/host_script.h" // generated from host.sh: rb_host_script[]
+#include "executor/transport/transport.h"
 #include "providers/wire/child.h"
 
 #include <errno.h>
@@ -15,6 +16,8 @@
 #include <unistd.h>
 
 enum { SSH_FAILED = 255, MAX_WORDS = 40 };
+
+extern char **environ;
 
 // --- names
 
@@ -35,8 +38,8 @@ bool rb_host_parse(const char *text, struct rb_host *out, struct rb_err *err)
     const bool has_port = address[n] == ':';
     if (!is_address(address, n) || n >= sizeof host.address ||
         (has_port && (!rb_parse_int(address + n + 1, &port) || port < 1 || port > 65535)))
-        return rb_err_set(err, RB_E_PLACE, "expected a place such as ssh:HOST or ssh:USER@HOST:PORT, got \"%.80s\"; on AWS a "
-                          "machine is made for a run that begins: `rbrun plan.json --at aws/REGION`",
+        return rb_err_set(err, RB_E_PLACE, "expected a place such as ssh:HOST or ssh:USER@HOST:PORT, got \"%.80s\"; in a "
+                          "place of the plan a machine is made for a run that begins: `rbrun plan.json --at aws/REGION`",
                           text);
     snprintf(host.name, sizeof host.name, "%s", text);
     snprintf(host.address, sizeof host.address, "%.*s", (int)n, address);
@@ -103,21 +106,26 @@ static int add_keys(const struct rb_host *host, struct rb_arena *arena, const ch
     return n;
 }
 
-static int start(const struct rb_host *host, const struct rb_host_call *call, const int fds[3], pid_t *out_pid)
+static const char *const *by_transport(const struct rb_host *host, const char *remote, struct rb_arena *arena)
 {
-    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
-    RB_AUTO(rb_buf_finish) struct rb_buf command = RB_BUF_INIT;
-    const char *argv[MAX_WORDS] = {"ssh",
-                                   "-o",
-                                   "BatchMode=yes",
-                                   "-o",
-                                   "ConnectTimeout=20",
-                                   "-o",
-                                   "ServerAliveInterval=15",
-                                   "-o",
-                                   "ServerAliveCountMax=4"};
-    int n = 9;
-    n += add_keys(host, &arena, argv + n);
+    const struct rb_job job = {.resources = {.slurm.shared_dir = host->shared_dir,
+                                             .kubernetes = {.context = host->context[0] ? host->context : NULL,
+                                                            .namespace = host->namespace[0] ? host->namespace : NULL}}};
+    const struct rb_launcher_config config = {.job = &job, .run_id = host->run_id};
+    const struct rb_launch_node node = {.infra = host->infra, .instance_id = host->alias, .address = host->address};
+    return host->by->argv_alone ? host->by->argv_alone(&job.resources, &node, remote, arena)
+                                : host->by->argv(&config, &node, remote, arena);
+}
+
+static const char *const *by_ssh(const struct rb_host *host, const struct rb_host_call *call, const char *remote,
+                                 struct rb_arena *arena)
+{
+    const char **argv = rb_arena_array(arena, MAX_WORDS, sizeof *argv);
+    static const char *const fixed[] = {"ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=20", "-o",
+                                        "ServerAliveInterval=15", "-o", "ServerAliveCountMax=4"};
+    int n = sizeof fixed / sizeof *fixed;
+    memcpy(argv, fixed, sizeof fixed);
+    n += add_keys(host, arena, argv + n);
     if (call->compress)
         argv[n++] = "-C";
     argv[n++] = call->on_terminal ? "-t" : "-T";
@@ -127,9 +135,18 @@ static int start(const struct rb_host *host, const struct rb_host_call *call, co
     }
     argv[n++] = "--";
     argv[n++] = host->address;
+    argv[n++] = rb_arena_strdup(arena, remote);
+    return argv;
+}
+
+static int start(const struct rb_host *host, const struct rb_host_call *call, const int fds[3], pid_t *out_pid)
+{
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
+    RB_AUTO(rb_buf_finish) struct rb_buf command = RB_BUF_INIT;
     write_command(call, &command);
-    argv[n++] = rb_buf_str(&command);
-    return rb_child_start(argv, ssh_env(&arena), fds, out_pid);
+    const char *remote = rb_buf_str(&command);
+    return rb_child_start(host->by ? by_transport(host, remote, &arena) : by_ssh(host, call, remote, &arena),
+                          host->by && host->by->argv_alone ? environ : ssh_env(&arena), fds, out_pid);
 }
 
 // False: there was more than the limit.
@@ -154,6 +171,11 @@ static bool reap(const struct rb_host *host, pid_t pid, int *out_code, struct rb
     while (waitpid(pid, &status, 0) < 0)
         if (errno != EINTR)
             return rb_err_set(err, RB_E_HOST_FAILED, "cannot wait for ssh: %s", strerror(errno));
+    if ((WIFSIGNALED(status) || WEXITSTATUS(status) == SSH_FAILED) && host->by)
+        return rb_err_set(err, RB_E_HOST_UNREACHABLE,
+                          "the controller's machine %s in %s does not answer: it has ended%s%s", host->alias, host->name,
+                          host->shared_dir[0] ? ", or this machine does not share with it the directory " : "",
+                          host->shared_dir);
     if ((WIFSIGNALED(status) || WEXITSTATUS(status) == SSH_FAILED) && host->keys[0])
         return rb_err_set(err, RB_E_HOST_UNREACHABLE,
                           "the controller's machine %s in %s cannot be reached by ssh at %s, or the connection broke; it "
@@ -172,12 +194,15 @@ static bool reap(const struct rb_host *host, pid_t pid, int *out_code, struct rb
 bool rb_host_call(const struct rb_host *host, const struct rb_host_call *call, int *out_code, struct rb_err *err)
 {
     int input[2] = {-1, -1}, output[2] = {-1, -1};
+    const bool on_terminal = call->on_terminal && !host->by;
     pid_t pid;
-    if ((!call->on_terminal && call->input_fd < 0 && pipe2(input, O_CLOEXEC) != 0) ||
+    if (host->by && call->input_fd < 0)
+        input[0] = open("/dev/null", O_RDONLY | O_CLOEXEC); // what it reads is sent whole, before the verb begins
+    if ((!host->by && !on_terminal && call->input_fd < 0 && pipe2(input, O_CLOEXEC) != 0) ||
         (call->out && pipe2(output, O_CLOEXEC) != 0))
         return rb_err_set(err, RB_E_HOST_FAILED, "no pipe for ssh: %s", strerror(errno));
     const int nowhere = call->quiet ? open("/dev/null", O_WRONLY | O_CLOEXEC) : -1;
-    const int fds[3] = {call->on_terminal     ? STDIN_FILENO
+    const int fds[3] = {on_terminal           ? STDIN_FILENO
                         : call->input_fd >= 0 ? call->input_fd
                                               : input[0],
                         call->out         ? output[1]

@@ -2,6 +2,13 @@
 # file counts once its digest is the one that was named; programs and runs have names of their own, so nothing is replaced.
 set -eu
 umask 077
+if [ -n "${SLURM_JOB_ID:-}" ]; then # an allocation: on the node's own disk, because a journal on NFS is not safe
+    export XDG_CACHE_HOME="$RB_NODE_HOME/.cache" XDG_STATE_HOME="$RB_NODE_HOME/.state"
+    # No token is copied: Slurm knows whose job this is.
+    if [ -z "${SLURM_JWT:-}${RB_SLURM_JWT_FILE:-}" ] && token=$(scontrol token lifespan=700000 2>/dev/null); then
+        export "${token?}"
+    fi
+fi
 programs=${XDG_CACHE_HOME:-$HOME/.cache}/rubberband
 state=${XDG_STATE_HOME:-$HOME/.local/state}/rubberband
 verb=$1 program=$programs/rbrun-$2/bin/rbrun

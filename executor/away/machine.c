@@ -8,11 +8,11 @@
 #include "executor/controller/lease.h"
 #include "executor/journal/run_files.h"
 #include "executor/run/infras.h"
-#include "executor/run/session.h"
 #include "executor/transport/loop_uv.h"
 #include "executor/transport/ssh_command.h"
 #include "executor/transport/transport.h"
 #include "profiles/catalog/billing.h"
+#include "profiles/catalog/infra.h"
 #include "profiles/inputs/plan_inputs.h"
 #include "profiles/job/job_image.h"
 #include "providers/wire/digest.h"
@@ -35,6 +35,13 @@ enum {
 
 // --- what would be made
 
+static const struct rb_transport *transport_of(const char *infra)
+{
+    const struct rb_provider_ops *ops;
+    char region[64];
+    return rb_provider_find(infra, &ops, region, NULL) ? rb_transport_find(ops->transport) : &rb_transport_ssh;
+}
+
 static bool find_price(const char *infra, struct rb_machine *m, struct rb_err *err)
 {
     RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
@@ -43,12 +50,14 @@ static bool find_price(const char *infra, struct rb_machine *m, struct rb_err *e
         return false;
     for (int i = 0; i < prices.n_offers; i++) {
         const struct rb_offer *o = &prices.offers[i];
-        if (o->market == RB_MARKET_ON_DEMAND && strcmp(o->infra, infra) == 0 &&
+        if (o->market == RB_MARKET_ON_DEMAND && rb_infra_within(infra, o->infra) &&
             strcmp(o->instance_type, m->instance_type) == 0) {
             m->uusd_per_hour = o->rate.uusd_per_hour;
             return true;
         }
     }
+    if (rb_infra_may_be_free(infra))
+        return true; // no bill comes for it
     return rb_err_set(err, RB_E_MACHINE_PRICE,
                       "the controller's machine would be a %s in %s, whose price is unknown; fetch it with `rbprofile "
                       "prices update --infra %s --instance-type %s`",
@@ -72,30 +81,44 @@ bool rb_machine_choose(const struct rb_plan *plan, const char *infra, const char
                        struct rb_err *err)
 {
     const struct rb_resources *resources = &plan->job->resources;
+    const struct rb_controller_spec *own = &resources->controller;
     const char *image = rb_image_for(plan->images, plan->n_images, infra);
     struct rb_machine m = {.port = rb_ssh_port(resources), .running_unix_us = -1};
-    if (!rents_there(plan, infra, err))
+    const struct rb_provider_ops *ops;
+    char region[64];
+    if (!rents_there(plan, infra, err) || !rb_provider_find(infra, &ops, region, err))
         return false;
-    if (!resources->instance_profile)
+    if (ops->grants_profiles && !own->instance_profile && !resources->instance_profile)
         return rb_err_set(err, RB_E_MACHINE_PROFILE,
-                          "resources.instance_profile is not set: no credentials are copied, so a controller in %s needs "
+                          "resources.controller.instance_profile is not set: no credentials are copied, so a controller in %s needs "
                           "a profile that may launch and end nodes; docs/howto/close-the-laptop.md says which rights",
                           infra);
     snprintf(m.infra, sizeof m.infra, "%s", infra);
-    snprintf(m.instance_type, sizeof m.instance_type, "%s", instance_type);
+    snprintf(m.instance_type, sizeof m.instance_type, "%s", own->instance_type ? own->instance_type : instance_type);
     snprintf(m.image, sizeof m.image, "%s", image ? image : "");
     snprintf(m.user, sizeof m.user, "%s", rb_ssh_user(resources));
+    if (rb_transport_find(ops->transport)->by_shared_dir)
+        snprintf(m.shared_dir, sizeof m.shared_dir, "%s", resources->slurm.shared_dir);
+    if (resources->kubernetes.context)
+        snprintf(m.context, sizeof m.context, "%s", resources->kubernetes.context);
+    if (resources->kubernetes.namespace)
+        snprintf(m.namespace, sizeof m.namespace, "%s", resources->kubernetes.namespace);
     if (!find_price(infra, &m, err))
         return false;
     *out = m;
     return true;
 }
 
+int64_t rb_machine_keep_us(const struct rb_resources *resources)
+{
+    return resources->controller.keep_us ? resources->controller.keep_us : RB_MACHINE_KEEP_S * RB_US_PER_S;
+}
+
 int64_t rb_machine_most_uusd(const struct rb_machine *m, const struct rb_plan *plan, int64_t deadline_us)
 {
     const struct rb_billing billing = {.rate = {m->uusd_per_hour}};
     const int64_t run_us = deadline_us >= 0 ? deadline_us : plan->estimate.time_us.p95;
-    return rb_bill_node(&billing, 0, run_us + RB_MACHINE_KEEP_S * RB_US_PER_S).total_uusd;
+    return rb_bill_node(&billing, 0, run_us + rb_machine_keep_us(&plan->job->resources)).total_uusd;
 }
 
 // --- one conversation with its cloud
@@ -120,8 +143,7 @@ static void finish(struct talk *t)
     if (t->provider.ops)
         t->provider.ops->destroy(&t->provider);
     rb_http_destroy(t->http);
-    if (t->uv)
-        rb_loop_uv_destroy(t->uv);
+    rb_loop_uv_destroy(t->uv);
 }
 
 static bool begin(struct talk *t, const struct rb_resources *resources, struct rb_err *err)
@@ -181,34 +203,45 @@ static void write_token(const char *run_id, const struct rb_machine *m, char tok
     rb_digest_sha256(rb_buf_str(&text), text.len, token);
 }
 
+// Where the instances of a run belong to an object that ends with it, its machine has one of its own.
+static void own_run_id(const struct rb_provider_ops *ops, const char *run_id, char out[static 160])
+{
+    snprintf(out, 160, "%.140s%s", run_id, ops->groups_every_run ? "-controller" : "");
+}
+
 static bool request(struct talk *t, const struct rb_plan *plan, const char *user_data, struct rb_err *err)
 {
     const struct rb_resources *resources = &plan->job->resources;
     const struct rb_machine *m = t->machine;
-    char token[65], launch_id[33], owner[160], expires[32], name[RB_CONTROLLER_NAME + 1];
+    char token[65], launch_id[33], run_id[160], owner[160], expires[32], name[RB_CONTROLLER_NAME + 1];
     write_token(t->run_id, m, token);
     snprintf(launch_id, sizeof launch_id, "%.32s", token);
     snprintf(name, sizeof name, "rb-%s-controller", plan->job->name);
+    own_run_id(t->provider.ops, t->run_id, run_id);
     rb_run_owner(owner, sizeof owner);
     rb_lease_format(m->asked_unix_us + RB_LEASE_S * RB_US_PER_S, expires);
     const struct rb_tag tags[] = {{"Name", name},
                                   {"rb:owner", owner},
-                                  {"rb:run-id", t->run_id},
+                                  {"rb:run-id", run_id},
                                   {"rb:launch-id", launch_id},
                                   {RB_LEASE_TAG, expires}};
     struct rb_launch request = {
         .token = token,
         .again = true, // perhaps by a command that was killed
-        .region = strchr(m->infra, '/') + 1,
+        .region = m->infra + strcspn(m->infra, "/") + (strchr(m->infra, '/') != NULL),
         .instance_type = m->instance_type,
         .market = RB_MARKET_ON_DEMAND,
         .image_id = m->image[0] ? m->image : NULL,
         .user_data = user_data,
+        .may_move = true, // it has no GPU
+        .is_controller = true,
         .max_lifetime_s = m->lifetime_s,
         .tags = tags,
         .n_tags = (int)(sizeof tags / sizeof *tags),
     };
     rb_launch_take(&request, resources);
+    if (resources->controller.instance_profile)
+        request.instance_profile = resources->controller.instance_profile;
     t->launch = &request;
     launch(t);
     return run(t, err);
@@ -274,10 +307,30 @@ static void looked(void *arg, const struct rb_err *err, const struct rb_instance
         again(t, "");
 }
 
+// Where nothing is looked up by its name, a listing reports all that there is, and what is not in it has ended.
+static void listed(void *arg, const struct rb_err *err, const struct rb_instance *instances, int n, bool complete)
+{
+    struct talk *t = arg;
+    struct rb_err gone;
+    int i = 0;
+    while (i < n && strcmp(instances[i].id, t->machine->instance_id) != 0)
+        i++;
+    if (!err && i == n && !complete)
+        again(t, "the listing is not complete");
+    else if (!err && i == n)
+        looked(t, (rb_err_set(&gone, RB_E_CLOUD_NOT_FOUND, "it is in no listing"), &gone), NULL);
+    else
+        looked(t, err, err ? NULL : &instances[i]);
+}
+
 static void look(void *arg)
 {
     struct talk *t = arg;
-    t->provider.ops->look(&t->provider, t->machine->instance_id, looked, t);
+    const struct rb_provider_ops *ops = t->provider.ops;
+    if (ops->look)
+        ops->look(&t->provider, t->machine->instance_id, looked, t);
+    else
+        ops->list(&t->provider, t->run_id, listed, t);
 }
 
 static bool await(struct talk *t, int64_t patience_s, struct rb_err *err)
@@ -319,13 +372,13 @@ static bool draft(const struct rb_plan *plan, const struct rb_elsewhere *e, int6
     struct rb_birth birth = {.job = plan->job,
                              .run_id = e->run_id,
                              .run_dir = e->dir,
-                             .hard_limit_min = RB_SESSION_HARD_LIMIT_MIN};
+                             .hard_limit_min = RB_BIRTH_HARD_LIMIT_MIN};
+    const struct rb_transport *way = transport_of(m->infra);
     m->asked_unix_us = rb_clock_unix_us();
     m->lifetime_s = (deadline_us >= 0 ? deadline_us / RB_US_PER_S + RB_CONTROLLER_END_SLACK_S
                                       : RB_CONTROLLER_MAX_LIFETIME_S) +
-                    RB_MACHINE_KEEP_S;
-    const bool ok = rb_transport_ssh.prepare(&birth, err) &&
-                    rb_transport_ssh.make_user_data(&birth, &user_data, m->host_key, err) &&
+                    rb_machine_keep_us(&plan->job->resources) / RB_US_PER_S;
+    const bool ok = (!way->prepare || way->prepare(&birth, err)) && way->make_user_data(&birth, &user_data, m->host_key, err) &&
                     keep_user_data(e->dir, &user_data, err) && rb_machine_write(e->dir, m, err);
     rb_ssh_leave_control_dir(e->dir);
     if (user_data.data)
@@ -337,6 +390,7 @@ static bool ask_for_it(struct talk *t, const struct rb_plan *plan, const char *d
 {
     RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
     RB_AUTO(rb_auto_free) char *user_data = NULL;
+    char longest[32];
     size_t n;
     path_of(dir, "user-data", &path);
     if (t->machine->instance_id[0]) {
@@ -345,7 +399,10 @@ static bool ask_for_it(struct talk *t, const struct rb_plan *plan, const char *d
     }
     if (!rb_read_file(rb_buf_str(&path), RB_LIMIT_USER_DATA, &user_data, &n, err))
         return false;
-    rb_info("making a machine for the controller: %s in %s", t->machine->instance_type, t->machine->infra);
+    rb_format_duration(t->machine->lifetime_s * RB_US_PER_S, longest);
+    const bool limited = t->provider.ops->keeps_lifetimes;
+    rb_info("making a machine for the controller: %s in %s%s%s%s", t->machine->instance_type, t->machine->infra,
+            limited ? ", which ends after " : "", limited ? longest : "", limited ? " at the latest" : "");
     const bool ok = request(t, plan, user_data, err) && rb_machine_write(dir, t->machine, err);
     explicit_bzero(user_data, n);
     if (ok)
@@ -359,7 +416,7 @@ static bool bring_up(const struct rb_plan *plan, struct rb_elsewhere *e, struct 
     RB_AUTO(finish) struct talk t = {.machine = m, .run_id = e->run_id};
     const bool ok = begin(&t, &plan->job->resources, err) && ask_for_it(&t, plan, e->dir, err) &&
                     await(&t, BOOT_S, err) && rb_machine_write(e->dir, m, err) &&
-                    rb_ssh_know_host(e->dir, m->instance_id, m->host_key, err);
+                    (!m->host_key[0] || rb_ssh_know_host(e->dir, m->instance_id, m->host_key, err));
     if (t.lost)
         rb_elsewhere_forget(e);
     return ok;
@@ -367,11 +424,17 @@ static bool bring_up(const struct rb_plan *plan, struct rb_elsewhere *e, struct 
 
 // --- until ssh reaches it
 
-void rb_machine_host(const char *dir, const struct rb_machine *m, struct rb_host *out)
+void rb_machine_host(const char *dir, const char *run_id, const struct rb_machine *m, struct rb_host *out)
 {
-    *out = (struct rb_host){.name = ""};
+    const struct rb_transport *way = transport_of(m->infra);
+    *out = (struct rb_host){.by = way == &rb_transport_ssh ? NULL : way};
+    snprintf(out->infra, sizeof out->infra, "%s", m->infra);
+    snprintf(out->run_id, sizeof out->run_id, "%s", run_id);
+    snprintf(out->context, sizeof out->context, "%s", m->context);
+    snprintf(out->namespace, sizeof out->namespace, "%s", m->namespace);
+    snprintf(out->shared_dir, sizeof out->shared_dir, "%s", m->shared_dir);
     snprintf(out->name, sizeof out->name, "%s", m->infra);
-    snprintf(out->address, sizeof out->address, "%.63s@%.190s", m->user, m->address);
+    snprintf(out->address, sizeof out->address, "%.63s%s%.190s", out->by ? "" : m->user, out->by ? "" : "@", m->address);
     snprintf(out->port, sizeof out->port, "%d", m->port);
     snprintf(out->keys, sizeof out->keys, "%s", dir);
     snprintf(out->alias, sizeof out->alias, "%s", m->instance_id);
@@ -387,9 +450,13 @@ static bool await_ssh(const struct rb_host *host, const struct rb_machine *m, st
         RB_AUTO(rb_buf_finish) struct rb_buf said = RB_BUF_INIT;
         const struct rb_host_call call = {
             .words = words, .n_words = 2, .input_fd = -1, .quiet = true, .out = &said, .max_output_bytes = 4096};
-        if (rb_host_call(host, &call, &code, &why))
+        if (rb_host_call(host, &call, &code, &why) && code == 0)
             return true;
+        if (host->by)
+            *err = why;
     }
+    if (host->by)
+        return rb_err_prefix(err, "%s in %s runs and is not reached", m->instance_id, m->infra);
     return rb_err_set(err, RB_E_MACHINE_LOST,
                       "%s in %s (%s) runs, and ssh does not reach it; do resources.security_groups admit this machine on "
                       "port %d? Then repeat this command, which goes on with the same machine",
@@ -404,7 +471,7 @@ bool rb_machine_make(const struct rb_plan *plan, struct rb_elsewhere *e, const s
     if (!rb_machine_read(e->dir, &m, &known, err) || (!known && !draft(plan, e, deadline_us, &m, err)) ||
         !bring_up(plan, e, &m, err))
         return false;
-    rb_machine_host(e->dir, &m, out);
+    rb_machine_host(e->dir, e->run_id, &m, out);
     return await_ssh(out, &m, err);
 }
 
@@ -419,16 +486,64 @@ static void terminated(void *arg, const struct rb_err *err)
         look(t); // whatever was answered: is it there?
 }
 
-bool rb_machine_end(const struct rb_machine *m, const char *run_id, int64_t *out_ended_unix_us, struct rb_err *err)
+static void group_ended(void *arg, const struct rb_err *err)
+{
+    conclude(arg, err);
+}
+
+static void grouped(void *arg, const struct rb_err *err, const struct rb_placement_group *groups, int n)
+{
+    struct talk *t = arg;
+    if (err || n == 0)
+        conclude(t, err);
+    else
+        t->provider.ops->end_group(&t->provider, groups[0].name, group_ended, t);
+}
+
+// What only this machine belonged to.
+static bool end_group(struct talk *t, struct rb_err *err)
+{
+    char run_id[160];
+    own_run_id(t->provider.ops, t->run_id, run_id);
+    t->provider.ops->groups(&t->provider, run_id, grouped, t);
+    return run(t, err);
+}
+
+bool rb_machine_end(const struct rb_machine *m, const struct rb_resources *resources, const char *run_id,
+                    int64_t *out_ended_unix_us, struct rb_err *err)
 {
     struct rb_machine machine = *m;
     RB_AUTO(finish) struct talk t = {.machine = &machine, .run_id = run_id, .ending = true};
-    if (!begin(&t, NULL, err))
+    if (!begin(&t, resources, err))
         return false;
     t.until_us = t.loop->now_us(t.loop->ctx) + END_S * RB_US_PER_S;
     t.provider.ops->terminate(&t.provider, m->instance_id, terminated, &t);
-    if (!run(&t, err))
+    if (!run(&t, err) || (t.provider.ops->groups_every_run && !end_group(&t, err)))
         return false;
     *out_ended_unix_us = t.ended_unix_us;
     return true;
+}
+
+// --- its lease
+
+static void renewed(void *arg, const struct rb_err *err)
+{
+    conclude(arg, err);
+}
+
+bool rb_machine_renew(const struct rb_machine *m, const struct rb_resources *resources, int64_t until_unix_us,
+                      struct rb_err *err)
+{
+    struct rb_machine machine = *m;
+    char until[32];
+    const char *id = machine.instance_id;
+    RB_AUTO(finish) struct talk t = {.machine = &machine};
+    rb_lease_format(until_unix_us, until);
+    const struct rb_tag lease = {RB_LEASE_TAG, until};
+    if (!begin(&t, resources, err))
+        return false;
+    if (!t.provider.ops->renew)
+        return true;
+    t.provider.ops->renew(&t.provider, &id, 1, &lease, renewed, &t);
+    return run(&t, err);
 }

@@ -25,8 +25,9 @@ bool rb_machine_write(const char *dir, const struct rb_machine *m, struct rb_err
     path_in(dir, &path);
     rb_json_put(&j, "{infra: %s instance_type: %s image: %s|null user: %s port: %d uusd_per_hour: %jd", m->infra,
                 m->instance_type, known(m->image), m->user, m->port, m->uusd_per_hour);
-    rb_json_put(&j, "asked_at_us: %jd lifetime_s: %jd host_key: %s instance_id: %s|null address: %s|null",
-                m->asked_unix_us, m->lifetime_s, m->host_key, known(m->instance_id), known(m->address));
+    rb_json_put(&j, "asked_at_us: %jd lifetime_s: %jd host_key: %s shared_dir: %s|null context: %s|null namespace: %s|null instance_id: %s|null "
+                   "address: %s|null",
+                m->asked_unix_us, m->lifetime_s, m->host_key, known(m->shared_dir), known(m->context), known(m->namespace), known(m->instance_id), known(m->address));
     rb_json_put(&j, "running_at_us: %jd|null}", m->running_unix_us);
     rb_buf_putc(&text, '\n');
     return rb_write_file(rb_buf_str(&path), rb_buf_str(&text), text.len, err);
@@ -51,6 +52,9 @@ static bool take(const struct rb_node *from, struct rb_machine *m, struct rb_err
     take_text(from, "image", m->image, sizeof m->image);
     take_text(from, "user", m->user, sizeof m->user);
     take_text(from, "host_key", m->host_key, sizeof m->host_key);
+    take_text(from, "shared_dir", m->shared_dir, sizeof m->shared_dir);
+    take_text(from, "context", m->context, sizeof m->context);
+    take_text(from, "namespace", m->namespace, sizeof m->namespace);
     take_text(from, "instance_id", m->instance_id, sizeof m->instance_id);
     take_text(from, "address", m->address, sizeof m->address);
     if (!take_number(from, "port", &port, err) || !take_number(from, "uusd_per_hour", &m->uusd_per_hour, err) ||

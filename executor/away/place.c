@@ -3,41 +3,27 @@
 #include "base/errors/log.h"
 #include "executor/journal/machine_row.h"
 #include "executor/journal/run_files.h"
-#include "profiles/catalog/infra.h"
+#include "providers/provider.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-// On a small general machine of the architecture that this program is built for. A type that is missing here cannot be made.
-#if defined(__aarch64__)
-#define SMALL_EC2 "t4g.small"
-#else
-#define SMALL_EC2 "t3.small"
-#endif
-static const struct {
-    const char *prefix, *machine_type;
-} kinds[] = {
-    {"ssh:", NULL},
-    {"aws/", SMALL_EC2},
-    {"mock/", SMALL_EC2},
-};
+// NULL: no machine is made there.
+static const char *type_made_at(const char *infra)
+{
+    const struct rb_provider_ops *ops;
+    char region[64];
+    return strlen(infra) < 64 && rb_provider_find(infra, &ops, region, NULL) ? ops->controller_type : NULL;
+}
 
 bool rb_place_parse(const char *text, struct rb_controller_place *out, struct rb_err *err)
 {
     struct rb_host host;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (strncmp(text, kinds[i].prefix, strlen(kinds[i].prefix)) != 0 || strlen(text) >= 64)
-            continue;
-        if (!kinds[i].machine_type && !rb_host_parse(text, &host, err))
-            return false;
-        out->machine_type = kinds[i].machine_type;
-        snprintf(out->name, sizeof out->name, "%s", text);
-        return true;
-    }
-    if (!rb_host_parse(text, &host, err)) // longer ones, and all that is no place
+    const char *type = type_made_at(text);
+    if (!type && !rb_host_parse(text, &host, err))
         return false;
-    out->machine_type = NULL;
+    out->machine_type = type;
     snprintf(out->name, sizeof out->name, "%s", text);
     return true;
 }
@@ -71,16 +57,15 @@ bool rb_place_reach(const char *text, const char *root, const char *run_id, stru
                           "run %s: nothing here says how its machine in %s is reached; only the machine where it was "
                           "started has the key",
                           run_id, text);
-    rb_machine_host(e.dir, &m, out);
+    rb_machine_host(e.dir, run_id, &m, out);
     return true;
 }
 
-static bool write_end(const char *root, const char *run_id, int64_t ended_unix_us, struct rb_err *err)
+static bool write_end(const struct rb_run_files *f, int64_t ended_unix_us, struct rb_err *err)
 {
-    RB_AUTO(rb_run_files_finish) struct rb_run_files f = {0};
     struct rb_machine_row row;
     struct rb_journal *j;
-    if (!rb_run_files_open(&f, root, run_id, err) || !rb_journal_open(f.journal, &j, err))
+    if (!rb_journal_open(f->journal, &j, err))
         return false;
     row.instance_id[0] = '\0';
     bool ok = rb_machine_row_read(j, &row, err);
@@ -94,6 +79,7 @@ static bool write_end(const char *root, const char *run_id, int64_t ended_unix_u
 
 bool rb_place_leave(const char *root, const char *run_id, struct rb_err *err)
 {
+    RB_AUTO(rb_run_files_finish) struct rb_run_files f = {0};
     RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
     struct rb_elsewhere e;
     struct rb_machine m;
@@ -105,13 +91,14 @@ bool rb_place_leave(const char *root, const char *run_id, struct rb_err *err)
         return false;
     if (!known)
         return true;
-    if (!rb_machine_end(&m, run_id, &ended_unix_us, err))
+    if (!rb_run_files_open(&f, root, run_id, err) ||
+        !rb_machine_end(&m, &f.plan.job->resources, run_id, &ended_unix_us, err))
         return rb_err_prefix(err, "run %s is here, and its controller's machine may be there yet", run_id);
     rb_info("%s in %s, the controller's machine, has ended", m.instance_id, m.infra);
     rb_buf_printf(&path, "%s/" RB_MACHINE_FILE, e.dir);
     struct rb_err why;
     if (!rb_run_is_carried_out(root, run_id) && // else its process sees that
-        !write_end(root, run_id, ended_unix_us, &why))
+        !write_end(&f, ended_unix_us, &why))
         rb_warn("its end is not in the run's journal, so its bill is the most that it may be: %s", why.message);
     unlink(rb_buf_str(&path));
     return true;

@@ -186,7 +186,7 @@ static bool send_machine(const struct rb_host *host, const struct rb_elsewhere *
 {
     RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
     rb_buf_printf(&path, "%s/" RB_MACHINE_FILE, e->dir);
-    return !host->keys[0] || send_file(host, e->run_id, RB_MACHINE_FILE, rb_buf_str(&path), err);
+    return !host->alias[0] || send_file(host, e->run_id, RB_MACHINE_FILE, rb_buf_str(&path), err);
 }
 
 static bool send_job(const struct rb_send *s, const struct rb_elsewhere *e, struct rb_err *err)

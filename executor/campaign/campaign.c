@@ -5,6 +5,7 @@
 #include "base/silence.h"
 #include "base/text/units.h"
 #include "engine/core/placement.h"
+#include "executor/campaign/report_times.h"
 #include "executor/launcher/last_lines.h"
 #include "executor/launcher/trial_words.h"
 #include "executor/metrics/metric_reader.h"
@@ -31,17 +32,12 @@ struct run {
     } state;                   // killed: its processes are being ended
     struct rb_silence silence; // of its reports, until it is taken to hang
     struct rb_slot slot;
-    int64_t started_us, first_us, last_us; // loop time
-    int64_t away_us;                       // the loop's total gaps when it was last heard, or started
-    int n_gaps;                            // units that were not measured because this process did not run meanwhile
-    bool late_startup;                     // the same for its start-up
-    int64_t first_resource, last_resource; // reported; 0: nothing
+    struct rb_report_times times;
     int64_t resource_start, resource_end;
     char checkpoint[4096]; // the checkpoint it saved, or will resume from; "": none
     double load_sum;
     int n_loads;
     bool beyond;                     // it has trained past its end, and is being ended
-    bool at_once;                    // its reports came together, from a file: no time of a unit was seen
     bool stopping;                   // trial.stop: saved: it is ended once it has saved
     struct rb_metric_reader *reader; // of its output
     int team;                        // the first of the runs that share its GPU; itself if it is alone
@@ -74,15 +70,6 @@ static int64_t now_us(const struct rb_campaign *c)
 static int64_t away_us(const struct rb_campaign *c)
 {
     return now_us(c) - rb_attended_us(c->config.pool.loop);
-}
-
-// Was there a gap since the last call? Times that span a gap measure nothing: the output of that time is read only now.
-static bool was_away(struct run *r)
-{
-    const int64_t slack_us = 100000, away = away_us(r->c);
-    const bool gap = away - r->away_us > slack_us;
-    r->away_us = away;
-    return gap;
 }
 
 static void talk(struct rb_campaign *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -120,7 +107,7 @@ static void hung(void *arg)
     const struct rb_job *job = config->pool.job;
     char text[200], time[32];
     snprintf(text, sizeof text, "%s for %s (trial.timeout): killed; its output: %s/logs/",
-             r->last_resource < config->resource ? "no report" : "it has reported all and does not end",
+             r->times.last_resource < config->resource ? "no report" : "it has reported all and does not end",
              rb_format_duration(job->trial.timeout_us, time), config->run_dir);
     kill_run(r, text);
 }
@@ -196,9 +183,7 @@ static void start_run(struct rb_campaign *c, struct run *r, struct rb_slot slot)
     r->state = RUN_RUNNING;
     r->slot = slot;
     r->result.node = slot.node;
-    r->started_us = now_us(c);
-    r->first_us = r->last_us = -1;
-    r->away_us = away_us(c);
+    rb_report_times_start(&r->times, now_us(c), away_us(c));
     c->launcher->ops->start(c->launcher, &task);
     expect_report(r);
     rb_arena_finish(&arena);
@@ -270,8 +255,8 @@ static bool team_trains(const struct rb_campaign *c, const struct run *r)
 {
     for (int k = 0; k < team_size(r); k++) {
         const struct run *other = &c->runs[r->team + k];
-        if (other != r &&
-            (other->state != RUN_RUNNING || other->first_us < 0 || other->last_resource >= c->config.resource))
+        if (other != r && (other->state != RUN_RUNNING || other->times.first_us < 0 ||
+                           other->times.last_resource >= c->config.resource))
             return false;
     }
     return true;
@@ -323,6 +308,8 @@ static void end_run(struct rb_campaign *c, struct run *r, const char *error)
     describe(c, r, what, sizeof what);
     disarm(r);
     r->state = RUN_ENDED;
+    r->result.unit_s = r->times.unit_s;
+    r->result.n_units = r->times.n_units;
     r->result.ok = error == NULL;
     if (team_has_ended(c, r))
         rb_places_give(&c->places, r->slot.node, c->config.exclusive ? rb_gpu_mask(gpus_per_node(c)) : r->slot.gpus);
@@ -331,10 +318,7 @@ static void end_run(struct rb_campaign *c, struct run *r, const char *error)
         talk(c, "%s failed: %s", what, error);
     } else {
         char unit[32], startup[32];
-        double sum = 0;
-        for (int i = 0; i < r->result.n_units; i++)
-            sum += r->result.unit_s[i];
-        talk(c, "%s: %s per %s, start-up %s", what, rb_format_seconds(sum / r->result.n_units, unit),
+        talk(c, "%s: %s per %s, start-up %s", what, rb_format_seconds(rb_campaign_unit_s(&r->result), unit),
              c->config.pool.job->scheduler.unit, rb_format_seconds(r->result.startup_s, startup));
     }
     start_waiting(c);
@@ -343,13 +327,8 @@ static void end_run(struct rb_campaign *c, struct run *r, const char *error)
 static void measure(struct rb_campaign *c, struct run *r, bool saved)
 {
     struct rb_campaign_run *m = &r->result;
-    double sum = 0;
-    for (int i = 0; i < m->n_units; i++)
-        sum += m->unit_s[i];
-    m->startup_s = (double)(r->first_us - r->started_us) / 1e6 - sum / m->n_units * (double)r->first_resource;
-    if (m->startup_s < 0)
-        m->startup_s = 0;
-    m->checkpoint_s = saved ? (double)(now_us(c) - r->last_us) / 1e6 : -1;
+    m->startup_s = rb_report_times_startup_s(&r->times);
+    m->checkpoint_s = saved ? (double)(now_us(c) - r->times.last_us) / 1e6 : -1;
     m->load = r->n_loads > 0 ? r->load_sum / r->n_loads : -1;
 }
 
@@ -450,36 +429,23 @@ static void take_line(void *ctx, const struct rb_metric_line *found)
     struct rb_metric_line line = *found;
     rb_step_lines_take(&r->step_lines, &line, batch_scale(r, job));
     c->any_report = c->any_report || line.is_report;
-    if (!line.is_report || line.resource <= r->last_resource || r->state != RUN_RUNNING)
+    if (!line.is_report || line.resource <= r->times.last_resource || r->state != RUN_RUNNING)
         return;
     if (is_check(c, r)) {
         judge_resumed(c, r, line.resource);
         return;
     }
-    if (line.resource > r->resource_end && r->last_resource >= r->resource_end) {
+    if (line.resource > r->resource_end && r->times.last_resource >= r->resource_end) {
         if (!r->stopping)
             end_beyond(c, r, line.resource);
         return;
     }
     count_steps(r, &line.steps);
     look_at_load(c, r);
-    const int64_t now = now_us(c);
-    const bool away = was_away(r);
-    r->late_startup = r->late_startup || (away && r->first_us < 0);
-    r->n_gaps += away;
-    if (r->first_us < 0)
-        r->first_us = now;
-    else if (!away && r->result.n_units < c->config.resource &&
-             team_trains(c, r)) // some scripts report every k-th unit
-        r->result.unit_s[r->result.n_units++] =
-            (double)(now - r->last_us) / 1e6 / (double)(line.resource - r->last_resource);
-    if (r->first_resource == 0)
-        r->first_resource = line.resource;
-    const int64_t unit_us = r->last_us >= 0 ? now - r->last_us : -1;
-    r->last_us = now;
-    r->last_resource = line.resource;
+    const int64_t unit_us =
+        rb_report_times_take(&r->times, now_us(c), away_us(c), line.resource, team_trains(c, r));
     expect_report(r);
-    if (job->trial.stop == RB_STOP_SAVED && r->last_resource >= r->resource_end)
+    if (job->trial.stop == RB_STOP_SAVED && r->times.last_resource >= r->resource_end)
         stop_when_saved(c, r, unit_us);
 }
 
@@ -492,44 +458,18 @@ static void on_line(void *ctx, int trial, int attempt, const char *bytes, size_t
         rb_last_lines_take(&r->printed, bytes, n);
 }
 
-// Reports that came together, since one that came before: each took its part of the time. first: none came before.
-static void share_time(struct run *r, int n_before, bool first)
-{
-    double sum = 0;
-    const int n = r->result.n_units - n_before;
-    for (int i = 0; i < n; i++)
-        sum += r->result.unit_s[n_before + i];
-    for (int i = 0; i < n; i++)
-        r->result.unit_s[n_before + i] = sum / n;
-    if (first && n > 0) {
-        r->result.n_units = n_before;
-        r->at_once = true;
-    }
-}
-
-// Nothing better is known than the time of the whole run.
-static void measure_as_one(struct run *r)
-{
-    const int64_t now = now_us(r->c), unit_us = (now - r->started_us) / r->last_resource;
-    r->result.unit_s[r->result.n_units++] = (double)unit_us / 1e6;
-    r->first_us = r->started_us + unit_us;
-    r->first_resource = 1;
-    talk(r->c, "its reports came all at once: the time of a %s is taken to be the whole run's, start-up included",
-         r->c->config.pool.job->scheduler.unit);
-}
-
 static void on_file(void *ctx, int trial, int attempt, const char *name, const char *bytes, size_t n, bool restart)
 {
     (void)attempt;
     struct rb_campaign *c = ctx;
     struct run *r = &c->runs[trial];
-    const int before = r->result.n_units;
-    const bool first = r->first_us < 0;
+    const int before = r->times.n_units;
+    const bool first = r->times.first_us < 0;
     if (r->state == RUN_RUNNING && restart)
         rb_metric_reader_file_restart(r->reader, name);
     else if (r->state == RUN_RUNNING)
         rb_metric_reader_file(r->reader, name, bytes, n, take_line, r);
-    share_time(r, before, first);
+    rb_report_times_took_file(&r->times, before, first);
 }
 
 static void on_again(void *ctx, int trial, int attempt)
@@ -546,14 +486,14 @@ static void describe_missing(const struct run *r, char *out, size_t size)
     const char *unit = config->pool.job->scheduler.unit, *metric = config->pool.job->metric_name;
     char seen[160];
     rb_metric_reader_seen(r->reader, seen, sizeof seen);
-    if (r->last_resource < config->resource)
+    if (r->times.last_resource < config->resource)
         snprintf(out, size, "it reported %lld of %lld %ss (lines like `%s=1 %s=0.5` on stdout); %s%s",
-                 (long long)r->last_resource, (long long)config->resource, unit, unit, metric, seen,
-                 r->last_resource > 0 ? "; if it reports less often, train longer (--resource)" : "");
+                 (long long)r->times.last_resource, (long long)config->resource, unit, unit, metric, seen,
+                 r->times.last_resource > 0 ? "; if it reports less often, train longer (--resource)" : "");
     else
         snprintf(out, size,
                  "it reported %s %lld without the one before: expected a line `%s=1 %s=0.5` for each, in order", unit,
-                 (long long)r->last_resource, unit, metric);
+                 (long long)r->times.last_resource, unit, metric);
 }
 
 // ---- scripts that fail
@@ -591,7 +531,7 @@ static void script_failed(struct rb_campaign *c, struct run *r, int code, const 
 {
     char said[400];
     const int needed = c->config.n_configs < RB_BROKEN_TRIALS ? c->config.n_configs : RB_BROKEN_TRIALS;
-    const bool reports = code == 0 && r->last_resource > 0; // it works, though not as expected
+    const bool reports = code == 0 && r->times.last_resource > 0; // it works, though not as expected
     r->result.failure = reports ? 0 : rb_last_lines_signature(&r->printed, code);
     if (r->result.failure != 0 && !seen_before(c, r) && r->printed.n > 0)
         talk(c, "the script printed: %s", rb_last_lines_text(&r->printed, said, sizeof said));
@@ -610,18 +550,20 @@ static void on_exited(void *ctx, int trial, int attempt, int code)
     if (r->state != RUN_RUNNING)
         return;
     disarm(r);
-    if (r->at_once && r->result.n_units == 0 && r->last_resource >= r->c->config.resource)
-        measure_as_one(r);
+    if (r->times.last_resource >= c->config.resource && rb_report_times_as_one(&r->times, now_us(c)))
+        talk(c, "its reports came all at once: the time of a %s is taken to be the whole run's, start-up included",
+             c->config.pool.job->scheduler.unit);
+    rb_report_times_end(&r->times);
     if (code != 0 && !r->beyond) {
         snprintf(text, sizeof text, "exit code %d; its output: %s/logs/", code, c->config.run_dir);
         script_failed(c, r, code, text);
-    } else if (r->late_startup || (r->n_gaps > 0 && r->result.n_units == 0)) {
+    } else if (r->times.late_startup || (r->times.n_gaps > 0 && r->times.n_units == 0)) {
         end_run(c, r,
                 "this process did not run for a while (stopped or suspended), so its times were not measured: measure "
                 "again");
-    } else if (r->last_resource >= c->config.resource && r->result.n_units == 0 && r->result.sharers > 1) {
+    } else if (r->times.last_resource >= c->config.resource && r->times.n_units == 0 && r->result.sharers > 1) {
         end_run(c, r, "the others on its GPU did not train at the same time: train longer (--resource)");
-    } else if (r->last_resource < c->config.resource || r->result.n_units == 0) {
+    } else if (r->times.last_resource < c->config.resource || r->times.n_units == 0) {
         describe_missing(r, text, sizeof text);
         script_failed(c, r, code, text);
     } else {
@@ -643,8 +585,8 @@ static void go_on_from(struct rb_campaign *c, const struct run *r, const char *c
     check->result.config = r->result.config;
     check->result.round = r->result.round;
     check->result.with = r->result.with;
-    check->resource_start = r->last_resource;
-    check->resource_end = r->last_resource + 1;
+    check->resource_start = r->times.last_resource;
+    check->resource_end = r->times.last_resource + 1;
     strcpy(check->checkpoint, checkpoint);
     check->state = RUN_WAITING;
 }
@@ -656,7 +598,7 @@ static void on_saved(void *ctx, int trial, int attempt, const char *checkpoint, 
     struct run *r = &c->runs[trial];
     if (r->state != RUN_SAVING)
         return;
-    measure(c, r, err == NULL && !was_away(r));
+    measure(c, r, err == NULL && !rb_report_times_was_away(&r->times, away_us(c)));
     if (!err)
         go_on_from(c, r, checkpoint);
     end_run(c, r, NULL);
@@ -756,7 +698,7 @@ static struct rb_campaign_run *add_run(struct rb_campaign *c, int gpus, int shar
     r->result.with = rb_batching_initial(c->config.pool.job, gpus);
     r->result.load = -1;
     r->resource_end = c->config.resource;
-    r->result.unit_s = rb_xcalloc((size_t)c->config.resource, sizeof *r->result.unit_s);
+    rb_report_times_init(&r->times, (int)c->config.resource);
     return &r->result;
 }
 
@@ -868,7 +810,7 @@ void rb_campaign_destroy(struct rb_campaign *c)
     c->launcher->ops->destroy(c->launcher);
     for (int i = 0; i < c->n_all; i++) {
         disarm(&c->runs[i]);
-        free(c->runs[i].result.unit_s);
+        rb_report_times_finish(&c->runs[i].times);
         rb_metric_reader_free(c->runs[i].reader);
     }
     free(c->runs);

@@ -1,7 +1,7 @@
 #include "executor/campaign/price_fetch.h"
 
+#include "executor/run/infras.h"
 #include "executor/transport/loop_uv.h"
-#include "profiles/catalog/infra.h"
 #include "providers/provider.h"
 #include "providers/wire/http.h"
 
@@ -14,6 +14,7 @@ struct fetch {
     struct rb_provider provider;
     rb_prices_fn *fn; // of one of them
     rb_reservations_found_fn *found;
+    rb_spot_history_found_fn *changed;
     void *ctx;
     bool ok;
     struct rb_err err; // if not ok
@@ -24,8 +25,7 @@ static void finish(struct fetch *f)
     if (f->provider.ops)
         f->provider.ops->destroy(&f->provider);
     rb_http_destroy(f->http);
-    if (f->uv)
-        rb_loop_uv_destroy(f->uv);
+    rb_loop_uv_destroy(f->uv);
 }
 
 static bool open_provider(struct fetch *f, const struct rb_catalog *known, struct rb_err *err)
@@ -40,6 +40,9 @@ static bool open_provider(struct fetch *f, const struct rb_catalog *known, struc
     if (f->found && !ops->reservations)
         return rb_err_set(err, RB_E_NOBODY_SELLS,
                           "--infra %s: it has no reservations, or none that can be listed: write them into the job", f->infra);
+    if (f->changed && !ops->spot_history)
+        return rb_err_set(err, RB_E_NOBODY_SELLS,
+                          "--infra %s: it does not tell what spot machines cost before: import a table of capacity with prices", f->infra);
     if (strcmp(f->infra + strlen(ops->name) + 1, region) != 0)
         return rb_err_set(err, RB_E_NOBODY_SELLS, "--infra %s: expected a whole region, such as %s/%s", f->infra,
                           ops->name, region);
@@ -49,11 +52,9 @@ static bool open_provider(struct fetch *f, const struct rb_catalog *known, struc
     const struct rb_provider_config config = {
         .loop = rb_loop_uv_loop(f->uv),
         .http = f->http,
-        .region = region,
-        .loopback_only = rb_infra_within(f->infra, "mock"),
         .prices = known,
     };
-    return ops->create(&config, &f->provider, err);
+    return rb_infra_open(f->infra, &config, &f->provider, err);
 }
 
 static void offered(void *arg, const struct rb_err *err, const struct rb_catalog *catalog)
@@ -80,6 +81,28 @@ bool rb_reservations_fetch(const char *infra, rb_reservations_found_fn *fn, void
     if (!open_provider(&f, NULL, err))
         return false;
     f.provider.ops->reservations(&f.provider, found, &f);
+    rb_loop_uv_run(f.uv);
+    if (!f.ok)
+        *err = f.err;
+    return f.ok;
+}
+
+static void changes_found(void *arg, const struct rb_err *err, const struct rb_spot_change *all, int n)
+{
+    struct fetch *f = arg;
+    if (err)
+        f->err = *err;
+    f->ok = !err && f->changed(f->ctx, all, n, &f->err);
+    rb_loop_uv_stop(f->uv);
+}
+
+bool rb_spot_history_fetch(const char *infra, const char *const *types, int n_types, int64_t from_unix_us,
+                           rb_spot_history_found_fn *fn, void *ctx, struct rb_err *err)
+{
+    RB_AUTO(finish) struct fetch f = {.infra = infra, .changed = fn, .ctx = ctx};
+    if (!open_provider(&f, NULL, err))
+        return false;
+    f.provider.ops->spot_history(&f.provider, types, n_types, from_unix_us, changes_found, &f);
     rb_loop_uv_run(f.uv);
     if (!f.ok)
         *err = f.err;

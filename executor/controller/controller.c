@@ -643,6 +643,9 @@ void rb_controller_start(struct rb_controller *c)
     for (int i = 0; i < c->config.n_places; i++) {
         c->clouds[i] = (struct rb_run_cloud){.c = c, .heard_us = rb_attended_us(c->config.loop)};
         rb_run_cloud_begin_leases(&c->clouds[i]);
+        struct rb_provider *p = c->config.places[i].provider;
+        if (p->ops->watch)
+            p->ops->watch(p, c->config.run_id, rb_run_cloud_wake, &c->clouds[i]);
     }
     if (c->last_event_us >= 0)
         take_over(c);

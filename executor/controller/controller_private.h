@@ -23,6 +23,7 @@ enum {
 struct rb_run_cloud {
     struct rb_controller *c;
     bool listing;      // a listing is under way
+    bool woken;        // it may have changed since the last listing began
     bool listed;       // answered completely since the start, or since closing began
     int left;          // instances that the last complete listing showed alive
     int list_failures; // in a row

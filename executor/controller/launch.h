@@ -111,6 +111,7 @@ int64_t rb_run_node_waits_for_spot(struct rb_run_node *n, int count);
 void rb_controller_review_spot(struct rb_controller *c); // from time to time: may nodes on spot stay there?
 
 // listing.c
+void rb_run_cloud_wake(void *cloud); // it may have news: it is listed soon
 void rb_controller_poll(void *arg); // lists every infra, now and every poll_us
 void rb_controller_list_all(struct rb_controller *c);
 void rb_run_node_observe(struct rb_run_node *n, const struct rb_instance *instance);

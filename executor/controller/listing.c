@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#define WAKE_US             (RB_US_PER_S / 4) // from a change to the listing that shows it and those that come with it
 #define ABSENT_LISTED_US    (10 * RB_US_PER_S) // a listed node that is missing for this long is lost
 #define ABSENT_NEW_US       (RB_CONTROLLER_NEW_S * RB_US_PER_S)
 #define ABSENT_FORGOTTEN_US (300 * RB_US_PER_S) // not found for this long: it has ended
@@ -521,6 +522,28 @@ void rb_controller_list_all(struct rb_controller *c)
     }
 }
 
+// Changes come in crowds. Where listings are as frequent as that, as of a cloud on loopback, the next one is soon enough.
+void rb_run_cloud_wake(void *arg)
+{
+    struct rb_run_cloud *cloud = arg;
+    struct rb_controller *c = cloud->c;
+    if (c->dead || c->phase == RB_PHASE_OVER || cloud->woken || c->config.poll_us <= WAKE_US)
+        return;
+    cloud->woken = true;
+    rb_controller_arm(c, &c->poll_timer, WAKE_US, rb_controller_poll, c);
+}
+
+// A listing that is under way may be older than the change: another follows it. True: one does.
+static bool is_to_follow(struct rb_controller *c)
+{
+    bool follows = false;
+    for (int i = 0; i < c->config.n_places; i++) {
+        c->clouds[i].woken &= c->clouds[i].listing;
+        follows |= c->clouds[i].woken;
+    }
+    return follows;
+}
+
 void rb_controller_poll(void *arg)
 {
     struct rb_controller *c = arg;
@@ -530,6 +553,7 @@ void rb_controller_poll(void *arg)
     rb_controller_notice_gap(c);
     if (c->phase != RB_PHASE_RECOVERING && rb_controller_running(c) && !rb_controller_within_budget(c, 0))
         rb_controller_stop(c, RB_STOP_BUDGET);
+    const bool follows = is_to_follow(c);
     rb_controller_list_all(c);
-    rb_controller_arm(c, &c->poll_timer, c->config.poll_us, rb_controller_poll, c);
+    rb_controller_arm(c, &c->poll_timer, follows ? WAKE_US : c->config.poll_us, rb_controller_poll, c);
 }

@@ -12,7 +12,9 @@ static void each_instance(void *ctx, void (*add)(void *to, const char *instance_
     const struct rb_run_cloud *cloud = ctx;
     const struct rb_controller *c = cloud->c;
     const struct rb_machine_row *machine = c->config.machine;
-    if (machine && machine->ended_unix_us < 0 && &c->clouds[rb_controller_infra_of(c, machine->infra)] == cloud)
+    // Where leases are objects, one for each run, the machine has its own, which its process renews.
+    const bool has_its_own = c->config.places[cloud - c->clouds].provider->ops->groups_every_run;
+    if (machine && !has_its_own && machine->ended_unix_us < 0 && &c->clouds[rb_controller_infra_of(c, machine->infra)] == cloud)
         add(to, machine->instance_id);
     for (int i = 0; i < rb_controller_n_launches(c) && c->phase != RB_PHASE_OVER; i++) {
         const struct rb_run_node *n = rb_controller_launch_at(c, i);

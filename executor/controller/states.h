@@ -1,5 +1,5 @@
 // The states of a run's objects and every transition between them, as tables. The drawing of them is
-// docs/explanation/launch-states.md; tests/executor/test_states.c compares the two.
+// docs/explanation/launch-states.md; tests/executor/controller/test_states.c compares the two.
 #ifndef RB_EXECUTOR_STATES_H
 #define RB_EXECUTOR_STATES_H
 

@@ -1,5 +1,5 @@
 // Checks everything that a run needs, before the run: ssh, state directory, prices, secrets, clouds. Changes and
-// launches nothing.
+// launches nothing, unless it is asked to try commands in a pod.
 #ifndef RB_EXECUTOR_DOCTOR_H
 #define RB_EXECUTOR_DOCTOR_H
 
@@ -37,6 +37,9 @@ void rb_doctor_init(struct rb_doctor *d, const char *state_dir); // finish with 
 bool rb_doctor_read(struct rb_doctor *d, const char *path, struct rb_err *err);
 bool rb_doctor_add_infra(struct rb_doctor *d, const char *infra, struct rb_err *err); // --infra
 void rb_doctor_examine(struct rb_doctor *d);                                    // fills findings
+// Starts one pod in each cluster of Kubernetes that the plan names, measures a command in it, deletes it and says what it
+// cost. After examine: where something fails there, nothing is started.
+void rb_doctor_exec(struct rb_doctor *d);
 int rb_doctor_exit_code(const struct rb_doctor *d);
 void rb_doctor_finish(struct rb_doctor *d);
 

@@ -247,8 +247,7 @@ void rb_gc_finish(struct rb_gc *gc)
     for (int i = 0; i < gc->n_providers; i++)
         gc->providers[i].ops->destroy(&gc->providers[i]);
     rb_http_destroy(gc->http);
-    if (gc->uv)
-        rb_loop_uv_destroy(gc->uv);
+    rb_loop_uv_destroy(gc->uv);
     for (int i = 0; i < gc->n_infras; i++)
         free_files(gc->files[i]);
     for (int i = 0; i < gc->n_unknown; i++) {

@@ -128,8 +128,7 @@ static void pin(struct pins *p, struct rb_key_value *row)
 static void finish(struct pins *p)
 {
     rb_http_destroy(p->http);
-    if (p->uv)
-        rb_loop_uv_destroy(p->uv);
+    rb_loop_uv_destroy(p->uv);
 }
 
 // Is it the job's `image`, and as it was written there?

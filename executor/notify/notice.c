@@ -54,6 +54,7 @@ static void write_text(const struct rb_notice *n, struct rb_buf *out)
         [RB_NOTICE_RESUMED] = " goes on",
         [RB_NOTICE_INSTANCES_LEFT] = " may have left instances that are billed",
         [RB_NOTICE_MOVED] = " has moved and goes on",
+        [RB_NOTICE_CREDENTIALS_ENDING] = " will outlive its credentials",
     };
     rb_buf_puts(out, n->run_id);
     if (n->kind == RB_NOTICE_FINISHED)

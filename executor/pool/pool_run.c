@@ -382,8 +382,7 @@ static void finish(struct rb_pool_run *p)
 {
     rb_arbiter_destroy(p->arbiter);
     rb_lender_destroy(p->lender);
-    if (p->uv)
-        rb_loop_uv_destroy(p->uv);
+    rb_loop_uv_destroy(p->uv);
     for (int i = 0; i < p->n; i++) {
         rb_journal_close(p->members[i].journal);
         rb_run_files_finish(&p->members[i].files);

@@ -6,6 +6,7 @@
 #include "executor/launcher/trial_env.h"
 #include "executor/report/report.h"
 #include "profiles/catalog/infra.h"
+#include "profiles/fit/noise_fit.h"
 #include "profiles/store/ended.h"
 #include "providers/wire/digest.h"
 
@@ -14,8 +15,6 @@
 #include <string.h>
 
 enum { MOST_UNITS = 32, LEAST_UNITS = 2 }; // of one start
-
-#define BURST 0.05 // of the mean: what came sooner was not timed, but printed together with others
 
 // A start of a trial: the units between its reports.
 struct start {
@@ -161,7 +160,7 @@ static bool is_timed(const struct start *s)
         sum += s->unit_s[i];
         least = fmin(least, s->unit_s[i]);
     }
-    return s->is_alone && !s->is_broken && s->n_units >= LEAST_UNITS && least >= BURST * sum / s->n_units;
+    return s->is_alone && !s->is_broken && s->n_units >= LEAST_UNITS && least >= RB_UNIT_BURST * sum / s->n_units;
 }
 
 // Only what was trained by what the profile was measured of may be added to it.

@@ -191,8 +191,7 @@ static void finish(struct preflight *p)
         if (p->providers[i].state)
             p->providers[i].ops->destroy(&p->providers[i]);
     rb_http_destroy(p->http);
-    if (p->uv)
-        rb_loop_uv_destroy(p->uv);
+    rb_loop_uv_destroy(p->uv);
     free(p->questions);
 }
 

@@ -6,17 +6,12 @@
 #include "base/errors/log.h"
 #include "engine/core/policy.h"
 #include "executor/away/detach.h"
-#include "executor/away/machine.h"
-#include "executor/controller/lease.h"
-#include "executor/controller/node.h"
-#include "executor/controller/placement_group.h"
-#include "executor/gc/groups.h"
 #include "executor/journal/handover.h"
 #include "executor/notify/notify.h"
 #include "executor/report/report.h"
+#include "executor/run/clouds.h"
 #include "executor/run/drift.h"
 #include "executor/run/replanning.h"
-#include "executor/run/infras.h"
 #include "executor/run/learn.h"
 #include "executor/run/limits.h"
 #include "executor/run/limits_request.h"
@@ -29,8 +24,6 @@
 #include "executor/search/search_program.h"
 #include "executor/transport/loop_uv.h"
 #include "executor/transport/ssh_command.h"
-#include "executor/transport/transport.h"
-#include "providers/wire/http.h"
 #include "samplers/follow.h"
 #include "simulator/forecast/forecast.h"
 
@@ -46,9 +39,6 @@
 enum {
     NEAR_POLL_US = 200000, // a cloud on loopback
     FAR_POLL_US = 5000000, // a real one: far below its request limits
-    NEAR_BOOT_S = 120,
-    FAR_BOOT_S = 900,
-    QUEUE_BOOT_S = 7 * 86400, // in a queue waiting costs nothing; deadline or user decide when it is too long
     NEAR_RECONNECTS = 5,      // about 8 s: a node on loopback that does not answer is gone
     NEAR_CAPACITY_RETRIES = 6,
     FAR_CAPACITY_RETRIES = 10, // with back-off: about a minute
@@ -58,6 +48,8 @@ enum {
     REPLANNING_US = 20000,     // half of a core: what it searches for is urgent
 };
 
+static const int64_t credentials_notice_us = 3600 * RB_US_PER_S; // time to log in again
+
 struct rb_session {
     struct rb_run_files *files;
     struct rb_journal *journal;
@@ -66,23 +58,15 @@ struct rb_session {
     struct rb_session_host host; // uv NULL: it is alone, and loop and signals are its own
     struct rb_loop_uv *uv;
     const struct rb_loop *loop;
-    struct rb_http *http;
-    char infras[RB_RUN_INFRAS][64];
-    struct rb_provider providers[RB_RUN_INFRAS];
-    const char *infra_names[RB_RUN_INFRAS];
-    struct rb_run_place places[RB_RUN_INFRAS];
-    int n_places; // whose providers were created
-    bool near;    // all of them: asking them costs nothing
+    struct rb_run_clouds clouds;
+    int64_t noted_end_us[RB_RUN_INFRAS]; // of the credentials of each cloud, as was said; 0: nothing was
     int64_t deadline_us, budget_uusd; // of this run, as resumes have raised them
-    struct rb_birth birth;            // of its nodes
     struct rb_scenario scenario;      // of the forecasts
     struct rb_forecaster forecaster;  // scenario NULL: its policy asks for no forecasts
     struct rb_follower *follower;     // proposes configurations; NULL: the job names no sampler of ours
     struct rb_search_program *search; // likewise; NULL: the job names no program
     struct rb_notify *notify;         // NULL: the job has no hooks
-    struct rb_machine_row machine;    // that was made for its controller
-    bool on_machine;                  // this is it
-    uint64_t beat_timer;              // of its switch
+    struct rb_own_machine machine;
     struct rb_controller *controller;
     struct rb_standing standing; // how it will end
     struct rb_drift_watch drift;       // from its plan
@@ -99,89 +83,13 @@ struct rb_session {
     struct rb_err failure;
 };
 
-// --- places
-
 void rb_run_show_wipe(const struct rb_run_show *show)
 {
     if (show && show->wipe)
         show->wipe(show->ctx);
 }
 
-static void add_place(struct rb_session *s, int i, const struct rb_transport *transport)
-{
-    const struct rb_provider_ops *ops = s->providers[i].ops;
-    const bool is_near = rb_infra_is_harmless(s->infras[i]), is_lent = s->host.lender.ops != NULL;
-    s->near = s->near && (is_near || is_lent); // asking this process costs nothing
-    s->infra_names[i] = s->infras[i];
-    s->places[i] = (struct rb_run_place){
-        .infra = s->infras[i],
-        .provider = &s->providers[i],
-        .transport = transport,
-        .gives_birth = transport->make_user_data && !is_lent,
-        .boot_timeout_us = (ops->waits_in_queue || is_lent ? QUEUE_BOOT_S
-                            : is_near                      ? NEAR_BOOT_S
-                                                           : FAR_BOOT_S) *
-                           RB_US_PER_S,
-        .held_timeout_us = ops->waits_in_queue && !is_lent ? (is_near ? NEAR_BOOT_S : FAR_BOOT_S) * RB_US_PER_S : 0,
-    };
-    s->n_places++;
-}
-
-static bool open_provider(struct rb_session *s, int i, struct rb_err *err)
-{
-    const char *accelerator;
-    char region[64];
-    const struct rb_provider_ops *ops;
-    if (!rb_provider_find(s->infras[i], &ops, region, err) ||
-        (!ops->is_in_process && !s->http && !rb_http_create(s->loop, &s->http, err)))
-        return false;
-    const struct rb_provider_config config = {
-        .loop = s->loop,
-        .http = s->http,
-        .local_slots = ops->is_in_process ? rb_local_slots(false, &accelerator) : 0,
-        .resources = &s->files->plan.job->resources,
-    };
-    if (!rb_infra_open(s->infras[i], &config, &s->providers[i], err))
-        return false;
-    add_place(s, i, rb_transport_find(ops->transport));
-    return true;
-}
-
-static void open_lender(struct rb_session *s)
-{
-    snprintf(s->infras[0], sizeof s->infras[0], "%s", s->files->plan.offers[0].infra);
-    s->providers[0] = s->host.lender;
-    add_place(s, 0, s->host.transport);
-}
-
-static bool open_providers(struct rb_session *s, struct rb_err *err)
-{
-    s->near = true;
-    if (s->host.lender.ops) {
-        open_lender(s);
-        return true;
-    }
-    const int n = rb_run_infras(&s->files->plan, s->infras, RB_RUN_INFRAS);
-    for (int i = 0; i < n; i++) {
-        if (!open_provider(s, i, err))
-            return false;
-    }
-    return true;
-}
-
-// Once for each way in which nodes are reached.
-static bool prepare_births(struct rb_session *s, struct rb_err *err)
-{
-    for (int i = 0; i < s->n_places; i++) {
-        const struct rb_transport *transport = s->places[i].transport;
-        bool known = !transport->prepare;
-        for (int j = 0; j < i; j++)
-            known = known || s->places[j].transport == transport;
-        if (!known && !transport->prepare(&s->birth, err))
-            return false;
-    }
-    return true;
-}
+// --- what the controller asks for
 
 static struct rb_launcher *make_launcher(void *ctx, const struct rb_launcher_events *events)
 {
@@ -192,7 +100,7 @@ static struct rb_launcher *make_launcher(void *ctx, const struct rb_launcher_eve
         .run_id = s->files->run_id,
         .run_dir = s->files->dir,
         .workdir = s->files->workdir,
-        .reconnects = s->near ? NEAR_RECONNECTS : 0,
+        .reconnects = s->clouds.near ? NEAR_RECONNECTS : 0,
         .containers = s->files->plan.containers,
         .n_containers = s->files->plan.n_containers,
         .find_machine = s->host.find_machine,
@@ -200,13 +108,6 @@ static struct rb_launcher *make_launcher(void *ctx, const struct rb_launcher_eve
         .events = *events,
     };
     return rb_launcher_create(&config);
-}
-
-static bool make_user_data(void *ctx, const struct rb_run_place *place, struct rb_buf *out, char host_key[static 128],
-                           struct rb_err *err)
-{
-    const struct rb_session *s = ctx;
-    return place->transport->make_user_data(&s->birth, out, host_key, err);
 }
 
 static const char *secret(void *ctx, const char *name)
@@ -241,7 +142,7 @@ static void look_for_notice(void *ctx, struct rb_progress *out)
     rb_session_progress(ctx, out);
 }
 
-static void hook_trouble(void *ctx, const char *text)
+static void note_warning(void *ctx, const char *text)
 {
     const struct rb_session *s = ctx;
     rb_controller_note(s->controller, "warning", "%s", text);
@@ -287,7 +188,7 @@ static bool open_notify(struct rb_session *s, struct rb_err *err)
                                                        .run_id = s->files->run_id,
                                                        .workdir = s->files->workdir,
                                                        .look = look_for_notice,
-                                                       .warn = hook_trouble,
+                                                       .warn = note_warning,
                                                        .ctx = s},
                             &s->notify, err);
 }
@@ -300,6 +201,32 @@ static void check_budget(struct rb_session *s)
     look(s, &now);
     if (!now.over && rb_notify_budget_is_due(s->notify, &now))
         rb_controller_tell(s->controller, RB_NOTICE_BUDGET_80, NULL, "%s", "");
+}
+
+// It will probably go on when they end, or that is not known.
+static bool outlives(struct rb_session *s, int64_t end_unix_us, int64_t now_unix_us)
+{
+    struct rb_progress now;
+    rb_session_progress(s, &now);
+    return !now.over && (now.end_p95_us < 0 || now_unix_us + (now.end_p95_us - now.elapsed_us) > end_unix_us);
+}
+
+// Once for each end, in time to renew what only a person can.
+static void check_credentials(struct rb_session *s)
+{
+    const int64_t now_us = s->loop->unix_us(s->loop->ctx);
+    for (int i = 0; i < s->clouds.n; i++) {
+        const struct rb_provider *p = &s->clouds.providers[i];
+        const int64_t end_us = p->ops->credentials_end_us ? p->ops->credentials_end_us(p) : -1;
+        char end[32];
+        if (end_us < 0 || end_us == s->noted_end_us[i] || end_us - now_us > credentials_notice_us || !outlives(s, end_us, now_us))
+            continue;
+        s->noted_end_us[i] = end_us;
+        rb_controller_tell(s->controller, RB_NOTICE_CREDENTIALS_ENDING, "warning",
+                           "the credentials for %s end at %s, and nothing here renews them; without them nodes are neither "
+                           "launched nor ended: get new ones, then `rbrun resume %s`",
+                           s->clouds.infras[i], rb_format_instant(end_us, end), s->files->run_id);
+    }
 }
 
 static void delivered(void *ctx)
@@ -474,6 +401,7 @@ static void look_ahead(void *arg)
     if (s->deadline_us >= 0 || s->budget_uusd >= 0)
         rb_session_foresee(s);
     check_budget(s);
+    check_credentials(s);
     const int64_t delay_us = rb_replanning_is_busy(&s->replanning) ? REPLANNING_US : LOOK_AHEAD_US;
     s->look_timer = s->loop->timer_start(s->loop->ctx, delay_us, look_ahead, s);
 }
@@ -642,77 +570,10 @@ static int64_t lease_us(void)
     return seconds && atoll(seconds) > 0 ? atoll(seconds) * RB_US_PER_S : 0;
 }
 
-// --- the machine that was made for the controller
-
-static void write_machine(struct rb_session *s)
-{
-    struct rb_err why;
-    if (!rb_machine_row_write(s->journal, &s->machine, &why))
-        rb_warn("the bill of the controller's machine is not in the journal as it is now: %s", why.message);
-}
-
 static void machine_ended(void *ctx, int64_t ended_unix_us)
 {
     struct rb_session *s = ctx;
-    s->machine.ended_unix_us = ended_unix_us;
-    write_machine(s);
-}
-
-static void beat(void *arg)
-{
-    struct rb_session *s = arg;
-    struct rb_err why;
-    s->beat_timer =
-        s->loop->timer_start(s->loop->ctx, RB_CONTROLLER_HEARTBEAT_S * RB_US_PER_S, beat, s);
-    if (!rb_own_machine_beat(RB_CONTROLLER_DEAD_MAN_S, &why))
-        rb_controller_note(s->controller, "warning", "%s", why.message);
-}
-
-// On it: its switch must move, or it would end before the run does.
-static bool begin_machine(struct rb_session *s, struct rb_err *err)
-{
-    s->on_machine = rb_own_machine_is_here(s->files, &s->machine);
-    if (!s->on_machine)
-        return true;
-    s->machine.ends_unix_us = -1;
-    return rb_own_machine_beat(RB_CONTROLLER_DEAD_MAN_S, err) && rb_machine_row_write(s->journal, &s->machine, err);
-}
-
-static void lease_kept(void *arg, const struct rb_err *err)
-{
-    struct rb_session *s = arg;
-    if (err)
-        rb_warn("the lease of the controller's machine could not be moved, so `rbrun gc` elsewhere may end it within half an "
-                "hour, and the run's files with it: %s", err->message);
-    rb_loop_uv_stop(s->uv);
-}
-
-static void keep_lease(struct rb_session *s)
-{
-    char until[32];
-    const char *id = s->machine.instance_id;
-    int i = 0;
-    while (i < s->n_places && strcmp(s->infras[i], s->machine.infra) != 0)
-        i++;
-    if (i == s->n_places || !s->providers[i].ops->renew)
-        return;
-    rb_lease_format(s->machine.ends_unix_us - 60 * RB_US_PER_S, until); // a longer one would count as none
-    s->providers[i].ops->renew(&s->providers[i], &id, 1, &(struct rb_tag){RB_LEASE_TAG, until}, lease_kept, s);
-    rb_loop_uv_run(s->uv);
-}
-
-// The run is over, and its files are on this machine: it stays for a while, then its switch ends it.
-static void keep_machine(struct rb_session *s)
-{
-    struct rb_err why;
-    if (!s->on_machine)
-        return;
-    s->loop->timer_cancel(s->loop->ctx, s->beat_timer);
-    s->machine.ends_unix_us = s->loop->unix_us(s->loop->ctx) + RB_MACHINE_KEEP_S * RB_US_PER_S;
-    if (!rb_own_machine_beat(RB_MACHINE_KEEP_S, &why))
-        rb_warn("%s", why.message);
-    write_machine(s);
-    keep_lease(s);
+    rb_own_machine_ended(&s->machine, ended_unix_us);
 }
 
 static struct rb_controller_config controller_config(struct rb_session *s)
@@ -725,20 +586,20 @@ static struct rb_controller_config controller_config(struct rb_session *s)
         .run_id = s->files->run_id,
         .run_dir = s->files->dir,
         .resume_as = s->host.resume_as,
-        .places = s->places,
-        .n_places = s->n_places,
-        .machine = s->machine.instance_id[0] ? &s->machine : NULL,
+        .places = s->clouds.places,
+        .n_places = s->clouds.n,
+        .machine = s->machine.row.instance_id[0] ? &s->machine.row : NULL,
         .machine_ended = machine_ended,
         .launcher = make_launcher,
         .launcher_ctx = s,
-        .birth = make_user_data,
-        .birth_ctx = s,
+        .birth = rb_run_clouds_make_user_data,
+        .birth_ctx = &s->clouds,
         .secret = secret,
         .ssh_user = rb_ssh_user(resources),
         .ssh_port = rb_ssh_port(resources),
-        .poll_us = s->near ? NEAR_POLL_US : FAR_POLL_US,
+        .poll_us = s->clouds.near ? NEAR_POLL_US : FAR_POLL_US,
         .lease_us = lease_us(),
-        .capacity_retries = s->near ? NEAR_CAPACITY_RETRIES : FAR_CAPACITY_RETRIES,
+        .capacity_retries = s->clouds.near ? NEAR_CAPACITY_RETRIES : FAR_CAPACITY_RETRIES,
         .go_on = s->options->go_on,
         .permit = s->options->permit ? permit : NULL,
         .permit_ctx = s,
@@ -764,12 +625,6 @@ static void search_answered(void *ctx, const struct rb_event *event)
     rb_controller_suggested(s->controller, event);
 }
 
-static void search_note(void *ctx, const char *text)
-{
-    const struct rb_session *s = ctx;
-    rb_controller_note(s->controller, "warning", "%s", text);
-}
-
 static void search_failed(void *ctx, const struct rb_err *err)
 {
     const struct rb_session *s = ctx;
@@ -787,7 +642,7 @@ static void open_search_program(struct rb_session *s)
         .log = rb_buf_str(&log),
         .ahead = true,
         .answered = search_answered,
-        .note = search_note,
+        .note = note_warning,
         .failed = search_failed,
         .ctx = s,
     });
@@ -822,11 +677,11 @@ static bool start(struct rb_session *s, struct rb_err *err)
 {
     s->uv = s->host.uv ? s->host.uv : rb_loop_uv_create();
     s->loop = rb_loop_uv_loop(s->uv);
-    if (!open_providers(s, err) || !open_events(s, err) ||
-        !prepare_births(s, err) || !open_forecaster(s, err) || !open_search(s, err) || !open_notify(s, err) ||
-        !begin_machine(s, err))
+    if (!rb_run_clouds_open(&s->clouds, s->files, s->loop, &s->host.lender, s->host.transport, err) ||
+        !open_events(s, err) || !open_forecaster(s, err) || !open_search(s, err) || !open_notify(s, err) ||
+        !rb_own_machine_begin(&s->machine, s->files, s->loop, err))
         return false;
-    s->spot = rb_spot_choice_create(&s->files->plan, s->near ? NEAR_UNSEEN_S : FAR_UNSEEN_S);
+    s->spot = rb_spot_choice_create(&s->files->plan, s->clouds.near ? NEAR_UNSEEN_S : FAR_UNSEEN_S);
     const struct rb_controller_config config = controller_config(s);
     if (!rb_controller_create(&config, &s->controller, err))
         return false;
@@ -837,8 +692,7 @@ static bool start(struct rb_session *s, struct rb_err *err)
         rb_loop_uv_on_signal(s->uv, RB_LEAVE_SIGNAL, leave, s);
     }
     rb_controller_start(s->controller);
-    if (s->on_machine)
-        s->beat_timer = s->loop->timer_start(s->loop->ctx, RB_CONTROLLER_HEARTBEAT_S * RB_US_PER_S, beat, s);
+    rb_own_machine_beat(&s->machine, s->clouds.places, s->clouds.n, note_warning, s);
     if (!s->host.uv)
         rb_limits_forget(s->files->dir);
     if (!s->host.uv || s->deadline_us >= 0 || s->budget_uusd >= 0)
@@ -860,11 +714,8 @@ static void finish(struct rb_session *s)
     }
     if (s->look_timer)
         s->loop->timer_cancel(s->loop->ctx, s->look_timer);
-    if (s->beat_timer)
-        s->loop->timer_cancel(s->loop->ctx, s->beat_timer);
-    for (int i = 0; i < s->n_places; i++) // first: calls under way are dropped without an answer
-        s->providers[i].ops->destroy(&s->providers[i]);
-    rb_http_destroy(s->http);
+    rb_own_machine_stop(&s->machine);
+    rb_run_clouds_finish(&s->clouds); // first
     rb_notify_destroy(s->notify);
     rb_search_program_destroy(s->search); // before the controller, whose engine it reads
     rb_controller_destroy(s->controller);
@@ -983,20 +834,6 @@ static int exit_code(const struct rb_session *s)
     return s->options->end_it ? RB_CODE_OK : RB_CODE_INTERRUPTED;
 }
 
-// The run's instances are seen to be gone; now their placement groups are deleted.
-static void end_groups(struct rb_session *s)
-{
-    bool wanted = rb_placement_groups_wanted(&s->files->plan);
-    for (int i = 0; i < s->n_places; i++)
-        wanted = wanted || s->providers[i].ops->groups_every_run;
-    if (wanted)
-        rb_run_groups_delete(&(struct rb_run_groups){.uv = s->uv,
-                                                     .providers = s->providers,
-                                                     .infras = s->infra_names,
-                                                     .n = s->n_places,
-                                                     .run_id = s->files->run_id});
-}
-
 static bool remember(void *ctx, const struct rb_event *event, struct rb_err *err)
 {
     (void)err;
@@ -1033,7 +870,7 @@ static bool read_limits(struct rb_session *s, struct rb_err *err)
         return false;
     s->deadline_us = meta.deadline_us;
     s->budget_uusd = meta.budget_uusd;
-    return rb_machine_row_read(s->journal, &s->machine, err);
+    return rb_own_machine_read(&s->machine, s->journal, err);
 }
 
 // Reports the result when the loop has ended.
@@ -1048,8 +885,8 @@ static bool conclude(struct rb_session *s, int *out_code, struct rb_err *err)
         *out_code = RB_CODE_FAILED; // INTERRUPTED would say that everything was cleaned up
         return true;
     }
-    end_groups(s);
-    keep_machine(s);
+    rb_run_clouds_end_groups(&s->clouds, s->uv, s->files);
+    rb_own_machine_keep(&s->machine, lease_us());
     struct rb_err unsaved;
     const bool saved = save_report(s, &unsaved);
     leave_results(s);
@@ -1066,10 +903,7 @@ static bool conclude(struct rb_session *s, int *out_code, struct rb_err *err)
 
 const struct rb_transport *rb_session_transport(const struct rb_session *s)
 {
-    for (int i = 1; i < s->n_places; i++)
-        if (s->places[i].transport != s->places[0].transport)
-            return NULL;
-    return s->places[0].transport;
+    return rb_run_clouds_transport(&s->clouds);
 }
 
 struct rb_controller *rb_session_controller(struct rb_session *s)
@@ -1083,10 +917,6 @@ bool rb_session_begin(struct rb_run_files *files, struct rb_journal *journal, co
 {
     struct rb_session *s = rb_xcalloc(1, sizeof *s);
     *s = (struct rb_session){.files = files, .journal = journal, .options = options, .show = show, .events_fd = -1};
-    s->birth = (struct rb_birth){.job = files->plan.job,
-                                 .run_id = files->run_id,
-                                 .run_dir = files->dir,
-                                 .hard_limit_min = RB_SESSION_HARD_LIMIT_MIN};
     if (host)
         s->host = *host;
     const char *dies = getenv("RB_TEST_DIE_AFTER"); // crash tests: SIGKILL at the n-th write (docs/HACKING.md)

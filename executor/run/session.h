@@ -10,8 +10,6 @@
 #include "executor/transport/loop_uv.h"
 #include "executor/transport/transport.h"
 
-enum { RB_SESSION_HARD_LIMIT_MIN = 60 }; // until a node that never receives a heartbeat ends itself
-
 struct rb_session_options {
     bool go_on;  // resumes a stopped run
     bool end_it; // stops the run as soon as the controller has recovered

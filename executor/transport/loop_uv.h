@@ -9,7 +9,7 @@
 struct rb_loop_uv;
 
 struct rb_loop_uv *rb_loop_uv_create(void);
-void rb_loop_uv_destroy(struct rb_loop_uv *l); // pending timers and watches end without callback
+void rb_loop_uv_destroy(struct rb_loop_uv *l); // pending timers and watches end without callback; NULL is fine
 const struct rb_loop *rb_loop_uv_loop(struct rb_loop_uv *l);
 void rb_loop_uv_run(struct rb_loop_uv *l);  // until rb_loop_uv_stop
 void rb_loop_uv_stop(struct rb_loop_uv *l);

@@ -35,6 +35,7 @@ leave() { # a process in a session of its own may escape Slurm
     for call in "$home"/.calls/*/pid; do
         [ ! -e "$call" ] || kill -s KILL -- "-$(cat "$call")" 2>/dev/null || :
     done
+    [ ! -e "$home/controller" ] || kill -s KILL "$(cat "$home/controller")" 2>/dev/null || : # this node is its machine
     cd /
     rm -rf "$home" "$box"
 }

@@ -4,7 +4,9 @@ set -u
 umask 077
 box=$1
 ticks=0
+gone() { echo "${1:-the node is gone}" >&2; exit 255; }
 until [ -e "$box/ready" ]; do
+    [ ! -e "$box.met" ] || gone # it has served before
     ticks=$((ticks + 1))
     if [ $ticks -gt 600 ]; then
         echo "the allocation runs, but nothing serves $box: is resources.slurm.shared_dir the same directory here and on the node? ${box%/*}/slurm-${box##*/}.out may say more" >&2
@@ -12,7 +14,7 @@ until [ -e "$box/ready" ]; do
     fi
     sleep 0.2
 done
-gone() { echo "${1:-the node is gone}" >&2; exit 255; }
+[ -e "$box.met" ] || : >"$box.met" 2>/dev/null || :
 new=$(mktemp -d "$box/new/XXXXXXXXXX" 2>/dev/null) || gone
 printf '%s\n' "$2" >"$new/command" && cat >"$new/stdin" || gone
 call=$box/calls/${new##*/}

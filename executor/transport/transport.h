@@ -7,6 +7,8 @@
 #include "base/text/buf.h"
 #include "executor/launcher/launcher.h"
 
+enum { RB_BIRTH_HARD_LIMIT_MIN = 60 }; // of a run's nodes
+
 // How the nodes of a run or of a campaign are set up at launch, so that they can be reached.
 struct rb_birth {
     const struct rb_job *job;
@@ -24,6 +26,9 @@ struct rb_transport {
     // argv that runs `remote` (a POSIX shell command line) in the node's home; NULL-terminated, in the arena.
     const char *const *(*argv)(const struct rb_launcher_config *config, const struct rb_launch_node *node,
                                const char *remote, struct rb_arena *arena);
+    // The same for a process that has opened nothing; what it starts sees its environment. NULL: argv is good for that.
+    const char *const *(*argv_alone)(const struct rb_resources *resources, const struct rb_launch_node *node,
+                                     const char *remote, struct rb_arena *arena);
     // Called before the first command to a node. NULL: nothing to do.
     bool (*meet)(const struct rb_launcher_config *config, const struct rb_launch_node *node, struct rb_err *err);
     // argv that closes what is kept open to the node; NULL: nothing is.

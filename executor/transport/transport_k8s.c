@@ -11,8 +11,11 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char helper_word[] = "--in-pod";
-enum { HELPER_WORDS = 6 }; // program, word, socket, cluster, pod, command
+static const char helper_word[] = "--in-pod", alone_word[] = "--to-pod";
+enum {
+    HELPER_WORDS = 6, // program, word, socket, cluster, pod, command
+    ALONE_WORDS = 7,  // program, word, context, namespace, cluster, pod, command; "": not said
+};
 
 static void door_path(const char *run_dir, char out[static RB_KUBE_DOOR_PATH_BYTES])
 {
@@ -57,8 +60,37 @@ static const char *const *k8s_argv(const struct rb_launcher_config *config, cons
     return argv;
 }
 
+static const char *cluster_of(const char *infra)
+{
+    const char *slash = strchr(infra, '/');
+    return slash ? slash + 1 : "";
+}
+
+static const char *const *k8s_argv_alone(const struct rb_resources *resources, const struct rb_launch_node *node,
+                                         const char *remote, struct rb_arena *arena)
+{
+    const struct rb_kubernetes_spec *spec = &resources->kubernetes;
+    const char *const words[ALONE_WORDS] = {"/proc/self/exe", alone_word, spec->context ? spec->context : "",
+                                            spec->namespace ? spec->namespace : "", cluster_of(node->infra), node->address,
+                                            remote};
+    const char **argv = rb_arena_array(arena, ALONE_WORDS + 1, sizeof *argv);
+    for (int i = 0; i < ALONE_WORDS; i++)
+        argv[i] = rb_arena_strdup(arena, words[i]);
+    return argv;
+}
+
+static const char *given(const char *word)
+{
+    return word[0] ? word : NULL;
+}
+
 bool rb_transport_k8s_helps(int argc, char **argv, int *out_code)
 {
+    if (argc == ALONE_WORDS && strcmp(argv[1], alone_word) == 0) {
+        const struct rb_kubernetes_spec spec = {.context = given(argv[2]), .namespace = given(argv[3])};
+        *out_code = rb_kube_exec(&(struct rb_kube_exec){.spec = &spec, .name = argv[4], .pod = argv[5], .remote = argv[6]});
+        return true;
+    }
     if (argc != HELPER_WORDS || strcmp(argv[1], helper_word) != 0)
         return false;
     *out_code =
@@ -81,6 +113,7 @@ const struct rb_transport rb_transport_k8s = {
     .open = k8s_open,
     .close = k8s_close,
     .argv = k8s_argv,
+    .argv_alone = k8s_argv_alone,
     .beat = rb_transport_beat_by_file,
     .make_user_data = k8s_user_data,
 };

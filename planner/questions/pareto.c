@@ -101,12 +101,19 @@ const struct rb_pareto_point *rb_pareto_at(const struct rb_pareto *pareto, int64
     return NULL;
 }
 
-const struct rb_estimate *rb_pareto_with_spot(const struct rb_pareto *pareto, int64_t deadline_us)
+const struct rb_estimate *rb_pareto_beside(const struct rb_pareto *pareto, int64_t deadline_us)
 {
-    for (int i = 0; i < pareto->n_with_spot; i++)
-        if (pareto->with_spot[i].deadline_us == deadline_us)
-            return &pareto->with_spot[i].estimate;
+    for (int i = 0; i < pareto->n_beside; i++)
+        if (pareto->beside[i].deadline_us == deadline_us)
+            return &pareto->beside[i].estimate;
     return NULL;
+}
+
+const char *rb_pareto_beside_name(const struct rb_pareto *pareto)
+{
+    static const char *const names[] = {
+        [RB_PARETO_WITH_SPOT] = "with spot", [RB_PARETO_WITHOUT_SPOT] = "without spot"};
+    return names[pareto->spot];
 }
 
 static struct rb_marginal find_marginal(const struct rb_pareto *pareto, int64_t deadline_us)
@@ -169,10 +176,10 @@ static bool find_points(struct frontier *f, struct rb_arena *arena, struct rb_pa
     if (!rb_sweep_level(&f->sweep, f->answers, f->n, err))
         return false;
     struct rb_pareto pareto = {.confidence = req->confidence, .tightest_us = tight_us};
-    list_points(f, rb_arena_array(arena, (size_t)f->n * (size_t)n_planners, sizeof *pareto.points), &pareto);
-    pareto.marginal = find_marginal(&pareto, req->deadline_us);
     if (!rb_spot_frontier_find(&f->sweep, f->answers, f->n, arena, &pareto, err))
         return false;
+    list_points(f, rb_arena_array(arena, (size_t)f->n * (size_t)n_planners, sizeof *pareto.points), &pareto);
+    pareto.marginal = find_marginal(&pareto, req->deadline_us);
     *out = pareto;
     return true;
 }

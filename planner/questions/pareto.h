@@ -18,17 +18,25 @@ struct rb_pareto_point {
     bool proved;                 // no plan of any planner is cheaper
 };
 
+// What is beside the points.
+enum rb_pareto_spot {
+    RB_PARETO_ALONE,        // nothing
+    // Under resources.spot: safe, where the profile knows the markets: what the run costs. The points are on demand.
+    RB_PARETO_WITH_SPOT,
+    // Under resources.spot: allow, where spot machines can be planned, and others: plans that have none. The points may.
+    RB_PARETO_WITHOUT_SPOT,
+};
+
 struct rb_pareto {
     double confidence;
     int64_t tightest_us;         // the tightest deadline that any plan keeps, up to 1 s
     const struct rb_pareto_point *points; // by deadline, then by planner's name; [n_points]
     int n_points;
-    // Under resources.spot: safe, what the run costs with spot machines at deadlines of the points, by deadline. A
-    // deadline is missing where the run would not keep the confidence, with them or without.
-    const struct rb_pareto_point *with_spot; // [n_with_spot]; none is proved
-    int n_with_spot;
-    bool knows_spot;             // the profile knows the spot markets
-    bool spot_cut;               // the time limit ended before all deadlines were asked for with spot
+    // The other line, by deadline. A deadline is missing where no run or plan of it keeps the confidence.
+    enum rb_pareto_spot spot;
+    const struct rb_pareto_point *beside; // [n_beside], at deadlines of the points; those with spot are not proved
+    int n_beside;
+    bool spot_cut;               // the time limit ended before all deadlines were asked for, on that line
     int n_deadlines, n_proved;   // at which some plan was found; at which the optimal one is proved
     int n_undecided;             // at which it is too near to the confidence to be decided (rb_search_decide)
     bool cut;                    // a search ended at its node, time or memory limit: cheaper plans may exist
@@ -45,8 +53,10 @@ bool rb_pareto_find(const struct rb_plan_request *req, struct rb_arena *arena, s
 // The point of `optimal` at a deadline, and that of any other planner; NULL: that planner has no plan there.
 const struct rb_pareto_point *rb_pareto_at(const struct rb_pareto *pareto, int64_t deadline_us, const char *planner);
 
-// What a run with spot machines is expected to do at a deadline; NULL: it is not known, or not kept.
-const struct rb_estimate *rb_pareto_with_spot(const struct rb_pareto *pareto, int64_t deadline_us);
+// What the other line says at a deadline; NULL: it is not known there, or the deadline is not kept.
+const struct rb_estimate *rb_pareto_beside(const struct rb_pareto *pareto, int64_t deadline_us);
+// What that line is called: "with spot"; NULL: there is none.
+const char *rb_pareto_beside_name(const struct rb_pareto *pareto);
 
 void rb_pareto_write(const struct rb_pareto *pareto, struct rb_json *j); // rb-pareto/1
 

@@ -32,17 +32,17 @@ static void write_marginal(struct rb_json *j, const struct rb_marginal *m)
 }
 
 // Only where it is known.
-static void write_with_spot(struct rb_json *j, const struct rb_pareto *pareto)
+static void write_beside(struct rb_json *j, const struct rb_pareto *pareto)
 {
-    if (!pareto->knows_spot)
+    if (pareto->spot == RB_PARETO_ALONE)
         return;
-    rb_json_key(j, "with_spot");
+    rb_json_key(j, pareto->spot == RB_PARETO_WITH_SPOT ? "with_spot" : "without_spot");
     rb_json_begin_array(j);
-    for (int i = 0; i < pareto->n_with_spot; i++) {
+    for (int i = 0; i < pareto->n_beside; i++) {
         rb_json_begin_object(j);
-        rb_json_kint(j, "deadline_us", pareto->with_spot[i].deadline_us);
+        rb_json_kint(j, "deadline_us", pareto->beside[i].deadline_us);
         rb_json_key(j, "estimate");
-        rb_estimate_write(&pareto->with_spot[i].estimate, j);
+        rb_estimate_write(&pareto->beside[i].estimate, j);
         rb_json_end_object(j);
     }
     rb_json_end_array(j);
@@ -65,7 +65,7 @@ void rb_pareto_write(const struct rb_pareto *pareto, struct rb_json *j)
         rb_json_end_object(j);
     }
     rb_json_end_array(j);
-    write_with_spot(j, pareto);
+    write_beside(j, pareto);
     write_marginal(j, &pareto->marginal);
     rb_json_end_object(j);
 }

@@ -1,5 +1,6 @@
 #include "planner/questions/verification.h"
 
+#include "simulator/spot/plan_replay.h"
 #include "simulator/world/world_evaluate.h"
 
 #include <math.h>
@@ -153,4 +154,37 @@ bool rb_verify_by_engine(const struct rb_scenario *s, const struct rb_plan *plan
     const struct rb_estimate seen = rb_world_estimate(results, samples, plan->deadline_us, plan->budget_uusd);
     verify_by(time_us, cost_uusd, &seen, plan->stages, plan->n_stages, rb_plan_as_it_stands(plan), out);
     return true;
+}
+
+// ---- a run with spot machines
+
+static double mean_difference_z(int64_t stated, int64_t stated_stderr, int64_t seen, int64_t seen_stderr)
+{
+    return rb_z_score((double)stated, (double)seen,
+                      (double)stated_stderr * (double)stated_stderr + (double)seen_stderr * (double)seen_stderr, 1);
+}
+
+static void compare_runs(const struct rb_estimate *stated, struct rb_verified_spot *io)
+{
+    const struct rb_estimate *seen = &io->replayed;
+    io->time_z = mean_difference_z(stated->time_us.mean, stated->stderr_.time_mean_us, seen->time_us.mean,
+                                   seen->stderr_.time_mean_us);
+    io->cost_z = mean_difference_z(stated->cost_uusd.mean, stated->stderr_.cost_mean_uusd, seen->cost_uusd.mean,
+                                   seen->stderr_.cost_mean_uusd);
+    io->p_both_z = rb_z_score(stated->p_both, seen->p_both, 2 * share_variance(stated->p_both, RB_PLAN_REPLAYS), 0);
+}
+
+bool rb_verify_spot(const struct rb_plan *plan, struct rb_verified_spot *out)
+{
+    struct rb_plan_spot markets;
+    if (!plan->spot || plan->deadline_us < 0 || rb_plan_spot_offer(plan) < 0)
+        return false;
+    rb_plan_spot_init(&markets, plan);
+    const bool known = markets.policy != NULL;
+    if (known) {
+        rb_plan_replay(&markets, plan, 2 * RB_PLAN_REPLAYS, &out->replayed); // after those of the choice and of the price
+        compare_runs(&plan->estimate, out);
+    }
+    rb_plan_spot_finish(&markets);
+    return known;
 }

@@ -26,6 +26,16 @@ bool rb_verify(const struct rb_scenario *s, const struct rb_plan_stage *stages, 
 bool rb_verify_by_engine(const struct rb_scenario *s, const struct rb_plan *plan, int samples, int threads,
                          struct rb_verification *out, struct rb_err *err);
 
+// A run under resources.spot: safe, by RB_PLAN_REPLAYS replays that have neither chosen the plan nor priced it.
+struct rb_verified_spot {
+    struct rb_estimate replayed;           // from these replays and the plan on demand
+    double time_z, cost_z, p_both_z;       // of means and of a share
+};
+
+// plan: rb_make_plan's, read back or not. False: nothing is known of such runs (no deadline, no spot machine among the
+// fallbacks, a market without spells, an asynchronous job), and nothing is verified.
+bool rb_verify_spot(const struct rb_plan *plan, struct rb_verified_spot *out);
+
 // (stated - seen) in standard errors, for a mean or a probability with known variances. tolerance: for rounding.
 double rb_z_score(double stated, double seen, double variance, double tolerance);
 

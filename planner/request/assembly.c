@@ -98,8 +98,9 @@ static void hint_at_spot(struct rb_assembly *a, const struct rb_plan *plan, int 
     const double worth_uusd = (1 - WORTH_A_HINT) * (double)plan->estimate.cost_uusd.mean;
     if (safe.spot && rb_safe_plan_keeps(&safe) && (double)safe.estimate.cost_uusd.mean < worth_uusd)
         rb_assembly_note(a, rb_arena_printf(a->arena,
-                                "resources.spot: safe would cost about %s or less (95 %% <= %s) instead of %s, P(on time) %.3f: "
-                                "spot machines while the run could lose them and still be in time",
+                                "under resources.spot: safe this plan would cost about %s (95 %% <= %s) instead of %s, P(on time) "
+                                "%.3f: spot machines while the run could lose them and still be in time; a plan chosen together "
+                                "with spot may cost less",
                                 rb_format_money(safe.estimate.cost_uusd.mean, text[0]),
                                 rb_format_money(safe.estimate.cost_uusd.p95, text[1]),
                                 rb_format_money(plan->estimate.cost_uusd.mean, text[2]), safe.estimate.p_deadline));

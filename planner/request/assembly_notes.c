@@ -5,6 +5,7 @@
 #include "planner/request/save_note.h"
 #include "planner/request/windows.h"
 #include "profiles/catalog/infra.h"
+#include "profiles/inputs/spot_means.h"
 #include "profiles/store/reading.h"
 #include "simulator/world/world_evaluate.h"
 
@@ -122,6 +123,20 @@ void rb_assembly_promise_average(struct rb_assembly *a, struct rb_plan *plan)
                             rb_format_duration(plan->estimate.time_us.mean, mean), plan->confidence));
 }
 
+// A spot price that is a mean: the run pays what the market asks then.
+static void note_spot_price(struct rb_assembly *a, const struct rb_plan *plan, int offer)
+{
+    const struct rb_offer *o = &a->offers[offer];
+    const struct rb_price_range *price = rb_spot_price_of(plan->profile, o);
+    char mean[32], low[32], high[32];
+    if (price)
+        rb_assembly_note(a, rb_arena_printf(a->arena,
+                                "the spot price of %s in %s is a mean, %s an hour: it was between %s and %s for 90 %% of the time in "
+                                "which there were nodes, and the bill follows it",
+                                o->instance_type, o->infra, rb_format_money(price->mean_uusd, mean),
+                                rb_format_money(price->p5_uusd, low), rb_format_money(price->p95_uusd, high)));
+}
+
 // Fewer than asked for, because there are very many trials or little time.
 static void warn_few_samples(struct rb_assembly *a, const struct rb_plan *plan)
 {
@@ -140,7 +155,13 @@ static void warn_few_samples(struct rb_assembly *a, const struct rb_plan *plan)
 
 static void warn_left_out(struct rb_assembly *a)
 {
-    if (a->search->n_left_out > 0 && !a->search->left_out_for)
+    char with[32];
+    if (a->search->n_left_out > 0 && !a->search->left_out_for && a->search->left_out_uusd > 0)
+        rb_assembly_note(a, rb_arena_printf(a->arena,
+                                "spot offers whose markets go down were left out: with them the cheapest plan found costs "
+                                "%s, since other machines stand in while they are down",
+                                rb_format_money(a->search->left_out_uusd, with)));
+    else if (a->search->n_left_out > 0 && !a->search->left_out_for)
         rb_assembly_note(a, "spot offers whose markets go down were not considered: no plan with them keeps the confidence; lower it, "
                 "or allow other zones and on-demand machines, which stand in");
     else if (a->search->n_left_out > 0)
@@ -272,6 +293,8 @@ void rb_assembly_note_all(struct rb_assembly *a, const struct rb_plan_result *re
         rb_assembly_note(a, "the search was cut at its node, time or memory limit: a cheaper plan may exist");
     if (a->search->req->offers_dropped)
         rb_assembly_note(a, a->search->req->offers_dropped);
+    for (int i = 0; i < a->n_offers; i++)
+        note_spot_price(a, plan, i);
     warn_few_samples(a, plan);
     warn_left_out(a);
     warn_tuned_batch(a);

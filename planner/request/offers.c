@@ -205,8 +205,7 @@ static const struct {
      "no instance type on the listed infra (and among the listed types) has one of these accelerators"},
     {keep_slots, RB_E_NO_SUCH_MACHINE, "resources",
      "none of the remaining instance types is a machine without GPUs (accelerator CPU) whose vcpus and memory_gb in "
-     "the "
-     "price list hold one trial, by trial.cpus and trial.memory"},
+     "the price list hold one trial, by trial.cpus and trial.memory"},
     {keep_market, RB_E_PRICE_UNKNOWN, "resources.spot", NULL},
 };
 
@@ -265,17 +264,10 @@ static int compare_offers(const void *pa, const void *pb)
     return rb_offer_compare(pa, pb);
 }
 
-static size_t region_length(const char *infra)
-{
-    const char *region = strchr(infra, '/'), *zone = region ? strchr(region + 1, '/') : NULL;
-    return zone ? (size_t)(zone - infra) : strlen(infra);
-}
-
 static bool same_but_zone(const struct rb_offer *a, const struct rb_offer *b)
 {
-    size_t n = region_length(a->infra);
-    return n == region_length(b->infra) && strncmp(a->infra, b->infra, n) == 0 && a->market == b->market &&
-           a->market != RB_MARKET_RESERVED && strcmp(a->instance_type, b->instance_type) == 0;
+    return rb_infra_same_region(a->infra, b->infra) && a->market == b->market && a->market != RB_MARKET_RESERVED &&
+           strcmp(a->instance_type, b->instance_type) == 0;
 }
 
 // Zones of the same region that are cheaper, or as cheap and earlier.
@@ -292,7 +284,7 @@ static int cheaper_zones(const struct offer_list *list, int offer)
 
 // More offers than can be planned over: of every type and market the most expensive zones of a region are dropped
 // first. The planner prefers the cheapest zone anyway; the others remain as fallbacks.
-static void drop_dear_zones(struct offer_list *list, struct rb_arena *arena)
+static void drop_expensive_zones(struct offer_list *list, struct rb_arena *arena)
 {
     int *rank = rb_arena_array(arena, (size_t)list->n, sizeof *rank), most = 0;
     for (int i = 0; i < list->n; i++) {
@@ -315,22 +307,22 @@ bool rb_planner_offers(const struct rb_job *job, const struct rb_catalog *catalo
                        struct rb_offer **out, int *out_n, struct rb_err *err)
 {
     const char *dropped;
-    return rb_planner_offers_told(job, catalog, arena, out, out_n, &dropped, err);
+    return rb_planner_offers_and_dropped(job, catalog, arena, out, out_n, &dropped, err);
 }
 
-static const char *tell_dropped(int n, int left, struct rb_arena *arena)
+static const char *describe_dropped(int n, int left, struct rb_arena *arena)
 {
     if (n == 0)
         return NULL;
     return rb_arena_printf(arena,
-                           "%d of %d offers were left out, at most %d can be planned over: of every instance type and "
-                           "market the dearest zones of its region went first; name resources.infra with its zone to "
-                           "plan on one of them",
+                           "%d of %d offers were left out, because at most %d can be planned over: of every instance type and "
+                           "market the most expensive zones of its region were dropped first; name resources.infra with "
+                           "its zone to plan on one of them",
                            n, n + left, RB_LIMIT_INSTANCE_TYPES);
 }
 
-bool rb_planner_offers_told(const struct rb_job *job, const struct rb_catalog *catalog, struct rb_arena *arena,
-                            struct rb_offer **out, int *out_n, const char **out_dropped, struct rb_err *err)
+bool rb_planner_offers_and_dropped(const struct rb_job *job, const struct rb_catalog *catalog, struct rb_arena *arena,
+                                   struct rb_offer **out, int *out_n, const char **out_dropped, struct rb_err *err)
 {
     struct offer_list list = {.arena = arena};
     for (int i = 0; i < job->resources.infra.n; i++) {
@@ -344,7 +336,7 @@ bool rb_planner_offers_told(const struct rb_job *job, const struct rb_catalog *c
     if (!apply_filters(job, &list, err) || !check_stand_ins(job, &list, err))
         return false;
     const int n_all = list.n;
-    drop_dear_zones(&list, arena);
+    drop_expensive_zones(&list, arena);
     if (list.n > RB_LIMIT_INSTANCE_TYPES)
         return rb_err_set_at(err, RB_E_TOO_MANY_MACHINES, no_place, "resources",
                              "%d offers are left, at most %d can be planned over: name resources.instance_types or "
@@ -353,7 +345,7 @@ bool rb_planner_offers_told(const struct rb_job *job, const struct rb_catalog *c
     qsort(list.items, (size_t)list.n, sizeof *list.items, compare_offers);
     *out = list.items;
     *out_n = list.n;
-    *out_dropped = tell_dropped(n_all - list.n, list.n, arena);
+    *out_dropped = describe_dropped(n_all - list.n, list.n, arena);
     return true;
 }
 

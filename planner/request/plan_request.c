@@ -8,6 +8,7 @@
 #include "planner/request/safe_plan.h"
 #include "planner/request/stay.h"
 #include "planner/scores/estimator.h"
+#include "profiles/catalog/reservation.h"
 #include "simulator/world/world_evaluate.h"
 
 #include <math.h>
@@ -327,8 +328,13 @@ static bool plan_until_kept(struct rb_search *search, const struct rb_planner *p
     return infeasible(search->req, planner, out_result, *out_missed, err);
 }
 
-// with_markets: offers whose markets go down are considered.
-static bool search_plan(struct rb_question *q, const struct rb_planner *planner, bool with_markets,
+// Offers whose markets go down are considered, ...
+struct markets {
+    bool are_left_out; // ... or not,
+    int64_t cost_uusd; // because a plan with them costs that much; 0: because none keeps the confidence
+};
+
+static bool search_plan(struct rb_question *q, const struct rb_planner *planner, struct markets markets,
                         struct rb_arena *arena, struct rb_plan *out_plan, struct rb_plan_result *out_result,
                         bool *out_missed, struct rb_err *err)
 {
@@ -337,8 +343,9 @@ static bool search_plan(struct rb_question *q, const struct rb_planner *planner,
     *out_missed = false;
     if (!rb_search_init(&search, req, &q->scenario, err))
         return false;
-    if (!with_markets)
+    if (markets.are_left_out)
         rb_search_leave_out_markets(&search);
+    search.left_out_uusd = markets.cost_uusd;
     search.spans = q->windows.spans;
     search.asked = planner;
     search.asked_again = req->marginal || req->job->resources.spot == RB_SPOT_SAFE;
@@ -368,18 +375,49 @@ static bool keeps_up(const struct rb_scenario *s)
     return false;
 }
 
-// The search compares plans as if markets never went down. Where its plans miss the confidence for that, those offers
-// are left out.
+static bool has_windows(const struct rb_scenario *s)
+{
+    for (int i = 0; i < s->n_offers; i++) {
+        if (rb_offer_closes(s->sim_offers[i].offer))
+            return true;
+    }
+    return false;
+}
+
+// Something stands in while markets are down, and it may cost more than a plan that does without them. The plan without them
+// is known as well as the first; it is taken where it costs less. The time of a limit is for the first.
+static void compare_without(struct rb_question *q, const struct rb_planner *planner, struct rb_arena *arena,
+                            struct rb_plan *io_plan, struct rb_plan_result *io_result)
+{
+    const struct rb_plan_request *req = &q->req;
+    const struct markets none = {true, io_plan->estimate.cost_uusd.mean};
+    struct rb_plan_result result;
+    struct rb_plan plan;
+    struct rb_err ignored;
+    bool missed;
+    if (req->out_of_time || req->objective != RB_OBJECTIVE_MIN_COST || !rb_plan_meets_down_markets(io_plan) ||
+        !keeps_up(&q->scenario) || has_windows(&q->scenario) ||
+        !search_plan(q, planner, none, arena, &plan, &result, &missed, &ignored) ||
+        plan.estimate.cost_uusd.mean >= io_plan->estimate.cost_uusd.mean)
+        return;
+    *io_plan = plan;
+    *io_result = result;
+}
+
+// The search compares plans as if markets never went down. Where its plans miss the confidence for that, or cost more than
+// one without those offers, these are left out.
 static bool answer(struct rb_question *q, const struct rb_planner *planner, struct rb_arena *arena,
                    struct rb_plan *out_plan, struct rb_plan_result *out_result, struct rb_err *err)
 {
     struct rb_plan_result without;
     struct rb_err why;
     bool missed;
-    if (search_plan(q, planner, true, arena, out_plan, out_result, &missed, err))
+    if (search_plan(q, planner, (struct markets){false}, arena, out_plan, out_result, &missed, err)) {
+        compare_without(q, planner, arena, out_plan, out_result);
         return true;
+    }
     if (!missed || err->code != RB_ERR_INFEASIBLE || !keeps_up(&q->scenario) ||
-        !search_plan(q, planner, false, arena, out_plan, &without, &missed, &why))
+        !search_plan(q, planner, (struct markets){true}, arena, out_plan, &without, &missed, &why))
         return false;
     *out_result = without;
     return true;
@@ -398,7 +436,7 @@ static bool answer_in_windows(struct rb_question *q, const struct rb_planner *pl
         if ((q->req.out_of_time && q->req.out_of_time(q->req.out_of_time_ctx)) ||
             !answer(q, planner, arena, &plan, &result, &ignored))
             return true;
-        if (rb_candidate_compare(&result.best, &out_result->best, q->req.objective) < 0) {
+        if (rb_plan_is_better(&plan, &result, out_plan, out_result, q->req.objective)) {
             *out_plan = plan;
             *out_result = result;
         }

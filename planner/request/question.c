@@ -8,7 +8,7 @@ bool rb_question_init(struct rb_question *q, const struct rb_plan_request *req, 
     struct rb_offer *offers;
     const char *dropped;
     int n_offers;
-    if (!rb_planner_offers_told(req->job, req->catalog, arena, &offers, &n_offers, &dropped, err) ||
+    if (!rb_planner_offers_and_dropped(req->job, req->catalog, arena, &offers, &n_offers, &dropped, err) ||
         !rb_scenario_init(&q->scenario, req->job, req->profile, offers, n_offers, req->catalog, req->seed, err))
         return false;
     q->req = *req;

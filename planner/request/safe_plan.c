@@ -26,3 +26,12 @@ bool rb_safe_plan_is_better(const struct rb_plan *a, const struct rb_plan *b)
     return rb_safe_plan_keeps(a) &&
            (!rb_safe_plan_keeps(b) || a->estimate.cost_uusd.mean < b->estimate.cost_uusd.mean);
 }
+
+bool rb_plan_is_better(const struct rb_plan *a, const struct rb_plan_result *a_result, const struct rb_plan *b,
+                       const struct rb_plan_result *b_result, enum rb_objective objective)
+{
+    struct rb_candidate x = a_result->best, y = b_result->best;
+    x.estimate = a->estimate;
+    y.estimate = b->estimate;
+    return rb_candidate_compare(&x, &y, objective) < 0;
+}

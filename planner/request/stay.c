@@ -1,5 +1,6 @@
 #include "planner/request/stay.h"
 
+#include "planner/request/safe_plan.h"
 #include "planner/request/time_share.h"
 #include "profiles/catalog/infra.h"
 
@@ -82,7 +83,7 @@ static bool is_better_place(const struct place_plan *a, const struct place_plan 
     if (a->exists != b->exists)
         return a->exists;
     if (a->exists)
-        return rb_candidate_compare(&a->result.best, &b->result.best, objective) < 0;
+        return rb_plan_is_better(&a->plan, &a->result, &b->plan, &b->result, objective);
     const bool a_planned = a->err.code == RB_ERR_INFEASIBLE, b_planned = b->err.code == RB_ERR_INFEASIBLE;
     return a_planned && b_planned ? a->result.best.estimate.p_both > b->result.best.estimate.p_both
                                   : a_planned && !b_planned;
@@ -121,10 +122,9 @@ static void put_first(const char *warning, struct rb_arena *arena, struct rb_pla
     plan->n_warnings++;
 }
 
-// Each place is searched as if it were the only one, and the best of their plans is taken: jobs [n], of one place each.
 bool rb_stay_plan(rb_plan_fn *make, const struct rb_plan_request *req, const struct rb_planner *planner,
                   const struct rb_job *jobs, int n, struct rb_arena *arena, struct rb_plan *out_plan,
-                              struct rb_plan_result *out_result, struct rb_err *err)
+                  struct rb_plan_result *out_result, struct rb_err *err)
 {
     struct place_plan *places = rb_arena_array(arena, (size_t)n, sizeof *places);
     int best = 0;

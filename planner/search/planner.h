@@ -19,7 +19,7 @@ struct rb_plan_request {
     uint64_t seed;
     int samples;                      // replicates per estimate
     int samples_asked;                // the number asked for, if more than can be afforded (rb_planner_size)
-    const char *offers_dropped;       // which offers were dropped as too many (rb_planner_offers_told); NULL: none
+    const char *offers_dropped;       // which offers were dropped as too many (rb_planner_offers_and_dropped); NULL: none
     int threads;
     bool early;                       // also look for nodes to request before they are needed (planner/scores/early.h)
     bool marginal;                    // also compute what a little more time would save, if proved
@@ -116,13 +116,12 @@ const char *rb_planner_default(const struct rb_job *job);
 bool rb_planner_check(const struct rb_job *job, const char *planner, const char *many, struct rb_err *err);
 
 // Offers of the catalogue that the job allows (infra, types, accelerators, spot), and of its reservations, in canonical
-// order. Errors: none is
-// left (names the filter that removed the last), prices missing (exit 7).
+// order. Errors: none is left (names the filter that removed the last), prices missing (exit 7).
 bool rb_planner_offers(const struct rb_job *job, const struct rb_catalog *catalog, struct rb_arena *arena,
                        struct rb_offer **out, int *out_n, struct rb_err *err);
 // The same; *out_dropped: how many were dropped as too many, and by which rule, as text for users. NULL: none.
-bool rb_planner_offers_told(const struct rb_job *job, const struct rb_catalog *catalog, struct rb_arena *arena,
-                            struct rb_offer **out, int *out_n, const char **out_dropped, struct rb_err *err);
+bool rb_planner_offers_and_dropped(const struct rb_job *job, const struct rb_catalog *catalog, struct rb_arena *arena,
+                                   struct rb_offer **out, int *out_n, const char **out_dropped, struct rb_err *err);
 
 // Under resources.spot: safe, the spot offers that may stand in for a plan's; the number may be 0.
 int rb_planner_spot_offers(const struct rb_job *job, const struct rb_catalog *catalog, struct rb_arena *arena,

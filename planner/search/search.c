@@ -151,6 +151,22 @@ void rb_search_leave_out_markets(struct rb_search *search)
     }
 }
 
+bool rb_search_leave_out_spot(struct rb_search *search)
+{
+    const struct rb_scenario *s = search->scenario;
+    int n_spot = 0, n_others = 0;
+    for (int i = 0; i < s->n_offers; i++) {
+        const bool is_spot = s->offers[i].market == RB_MARKET_SPOT;
+        n_spot += is_spot && search->sizes[i].n > 0;
+        n_others += !is_spot && search->sizes[i].n > 0;
+    }
+    for (int i = 0; i < s->n_offers && n_spot > 0 && n_others > 0; i++) {
+        if (s->offers[i].market == RB_MARKET_SPOT)
+            search->sizes[i].n = 0;
+    }
+    return n_spot > 0 && n_others > 0;
+}
+
 void rb_search_forget(struct rb_search *search)
 {
     for (int i = 0; rb_planners[i]; i++)

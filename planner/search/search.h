@@ -21,7 +21,8 @@ struct rb_search {
     struct rb_sizes *sizes;           // [n_offers]; n = 0: the offer cannot be used
     bool *left_out;                   // [n_offers]; usable, but only with more replicates than a limit allows
     int n_left_out;
-    const char *left_out_for;         // the limit: "time", "memory"
+    const char *left_out_for;         // the limit: "time", "memory"; NULL: their markets go down
+    int64_t left_out_uusd;            // then: what the cheapest plan found with them costs; 0: none keeps the confidence
     struct rb_stage_span {            // [n_offers], the stages that may use the offer; else its reservation is closed
         int first, end;
     } *spans;                         // planner/request/windows.h
@@ -61,6 +62,9 @@ void rb_search_ask_again(struct rb_search *search, const struct rb_plan_request 
 
 // Leaves out the offers whose markets go down, as those are that a limit leaves out.
 void rb_search_leave_out_markets(struct rb_search *search);
+// Asks for plans without spot machines: other offers are all there is, and no proof counts those of spot. False, and nothing
+// is left out: no spot machine can be planned, or nothing but them.
+bool rb_search_leave_out_spot(struct rb_search *search);
 
 // Forgets the planners' results; scores, runs and the space are kept.
 void rb_search_forget(struct rb_search *search);

@@ -7,8 +7,20 @@
 
 #define RB_BILLING_MINIMUM_US (60 * RB_US_PER_S)
 
+struct rb_capacity_step;
+
+// A price that changes while nodes run: each second of a node costs what the market asks at its beginning. (Clouds bill
+// spot machines at the price in effect, to the second.) Before the first step the billing's own rate holds, and the last
+// step's price for ever.
+struct rb_price_path {
+    const struct rb_capacity_step *steps; // [n], all with a price (profiles/catalog/capacity.h); NULL: the rate never changes
+    int n;
+    int64_t ahead_us;                     // of the clock of a node's instants: at_us = instant + ahead_us
+};
+
 struct rb_billing {
     struct rb_rate rate;        // machine
+    struct rb_price_path prices; // bills at known instants follow it; what is said without instants is at `rate`
     struct rb_rate disk_rate;   // per GB; 0 if no disk
     int64_t disk_gb;
     int64_t data_uusd;          // data read once by every new node: bytes x price, already rounded up
@@ -16,7 +28,7 @@ struct rb_billing {
 };
 
 struct rb_bill {
-    int64_t machine_uusd;   // rate x billed seconds, rounded up to the micro-dollar
+    int64_t machine_uusd;   // rate x billed seconds, or the sum over prices, rounded up once to the micro-dollar
     int64_t disk_uusd;      // likewise, one line item
     int64_t data_uusd;
     int64_t minimum_uusd;   // part of machine_uusd that is only due to the 60 s minimum
@@ -36,7 +48,7 @@ struct rb_bill rb_bill_node(const struct rb_billing *b, int64_t running_us, int6
 int64_t rb_bill_uusd_per_hour(const struct rb_billing *b);
 // What every node costs beside its time: data and tail.
 int64_t rb_bill_uusd_per_node(const struct rb_billing *b);
-// The least cost of a node with this billing once it runs.
+// The least cost of a node with this billing once it runs, at its rate.
 int64_t rb_bill_least_uusd(const struct rb_billing *b);
 // The least total cost of a node if its end is decided now. rbrun, the simulator and forecasts compare it with a hard
 // budget. running_us < 0: requested, and not running yet.

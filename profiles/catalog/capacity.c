@@ -11,8 +11,9 @@
 #define EC2_NOTICE_US (120 * RB_US_PER_S)
 #define GCP_NOTICE_US (30 * RB_US_PER_S)
 
-enum { SET, KIND, ZONE, TYPE, START, CAPACITY, N_COLUMNS };
-const char *const rb_capacity_columns[] = {"set", "kind", "zone", "instance_type", "start_min", "capacity", NULL};
+enum { SET, KIND, ZONE, TYPE, START, CAPACITY, PRICE, N_COLUMNS };
+const char *const rb_capacity_columns[] = {"set", "kind", "zone", "instance_type", "start_min", "capacity", "usd_per_hour",
+                                            NULL};
 
 struct table {
     const struct rb_csv *csv;
@@ -34,7 +35,7 @@ static bool refuse(const struct table *t, int row, int column, struct rb_err *er
 
 static bool find_columns(struct table *t, struct rb_err *err)
 {
-    static const bool required[N_COLUMNS] = {true, true, true, true, true, true};
+    static const bool required[N_COLUMNS] = {true, true, true, true, true, true, false};
     if (!rb_csv_check_columns(t->csv, rb_capacity_columns, required, N_COLUMNS, err))
         return false;
     for (int i = 0; i < N_COLUMNS; i++)
@@ -105,20 +106,38 @@ static bool check_kind(const struct table *t, int row, struct rb_err *err)
            refuse(t, row, KIND, err, "expected availability (probes) or preemption (machines that ran)");
 }
 
+// A table has a price in each of its rows but those that end a zone, or has none.
+static bool read_price(const struct table *t, int row, bool ended, int64_t *out, struct rb_err *err)
+{
+    struct rb_rate rate;
+    struct rb_err why;
+    *out = 0;
+    if (t->columns[PRICE] < 0)
+        return true;
+    if (ended)
+        return cell(t, row, PRICE)[0] == '\0' ||
+               refuse(t, row, PRICE, err, "expected no price in the row that ends a zone");
+    if (!rb_parse_rate(cell(t, row, PRICE), false, &rate, &why))
+        return refuse(t, row, PRICE, err, "expected dollars an hour of one node");
+    *out = rate.uusd_per_hour;
+    return true;
+}
+
 // One row of a zone; *out_ended: its last.
 static bool read_step(const struct table *t, int row, struct rb_capacity *zone, struct rb_capacity_step *out,
                       bool *out_ended, struct rb_err *err)
 {
     double minute;
-    int64_t up = 0;
+    int64_t up = 0, uusd_per_hour;
     *out_ended = strcmp(cell(t, row, CAPACITY), "end") == 0;
     if (!check_kind(t, row, err) || !rb_csv_double(t->csv, row, t->columns[START], 0, MAX_MINUTES, &minute, err) ||
-        (!*out_ended && !rb_csv_int(t->csv, row, t->columns[CAPACITY], 0, RB_LIMIT_NODES, &up, err)))
+        (!*out_ended && !rb_csv_int(t->csv, row, t->columns[CAPACITY], 0, RB_LIMIT_NODES, &up, err)) ||
+        !read_price(t, row, *out_ended, &uusd_per_hour, err))
         return false;
     const int64_t at_us = rb_us_from_seconds(minute * S_PER_MIN);
     if (zone->n_steps > 0 && at_us <= out[-1].at_us)
         return refuse(t, row, START, err, "expected a later minute than in the row before");
-    *out = (struct rb_capacity_step){at_us, (int)up};
+    *out = (struct rb_capacity_step){at_us, (int)up, uusd_per_hour};
     zone->end_us = at_us;
     return true;
 }
@@ -194,6 +213,14 @@ int rb_capacity_at(const struct rb_capacity_step *steps, int n, int64_t at_us)
     for (int i = 0; i < n && steps[i].at_us <= at_us; i++)
         up = steps[i].up;
     return up;
+}
+
+bool rb_capacity_has_prices(const struct rb_capacity_step *steps, int n)
+{
+    int known = 0;
+    for (int i = 0; i < n; i++)
+        known += steps[i].uusd_per_hour > 0;
+    return n > 0 && known == n;
 }
 
 int64_t rb_capacity_next_us(const struct rb_capacity_step *steps, int n, int64_t after_us)

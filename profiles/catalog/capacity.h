@@ -1,7 +1,8 @@
 // Tables of spot markets over time: how many of the nodes that were asked for were up, zone by zone. One table is fitted
 // (profiles/fit/market_fit.h), replayed by the mock cloud and by the virtual world.
-//   set,kind,zone,instance_type,start_min,capacity
-// From minute start_min of its set on, `capacity` nodes were up; the last row of a zone has the capacity `end`.
+//   set,kind,zone,instance_type,start_min,capacity[,usd_per_hour]
+// From minute start_min of its set on, `capacity` nodes were up, and one cost usd_per_hour; the last row of a zone has the
+// capacity `end`, and no price.
 #ifndef RB_PROFILES_CAPACITY_H
 #define RB_PROFILES_CAPACITY_H
 
@@ -10,7 +11,8 @@
 
 struct rb_capacity_step {
     int64_t at_us;
-    int up; // nodes, from then on
+    int up;                // nodes, from then on
+    int64_t uusd_per_hour; // of one, likewise; 0: not known, and then of no step of the market
 };
 
 // One zone and instance type.
@@ -38,6 +40,8 @@ const struct rb_capacity *rb_capacity_find(const struct rb_capacity_table *t, co
 
 // How many are up at an instant; -1: before the first step. The last step holds for ever.
 int rb_capacity_at(const struct rb_capacity_step *steps, int n, int64_t at_us);
+// Is the price of every step known?
+bool rb_capacity_has_prices(const struct rb_capacity_step *steps, int n);
 // The first change after an instant; INT64_MAX: none.
 int64_t rb_capacity_next_us(const struct rb_capacity_step *steps, int n, int64_t after_us);
 

@@ -95,6 +95,18 @@ bool rb_infra_within(const char *infra, const char *pattern)
     return strcmp(pattern, "*") == 0 || (strncmp(infra, pattern, n) == 0 && (infra[n] == '\0' || infra[n] == '/'));
 }
 
+static size_t region_length(const char *infra)
+{
+    const char *region = strchr(infra, '/'), *zone = region ? strchr(region + 1, '/') : NULL;
+    return zone ? (size_t)(zone - infra) : strlen(infra);
+}
+
+bool rb_infra_same_region(const char *a, const char *b)
+{
+    const size_t n = region_length(a);
+    return n == region_length(b) && strncmp(a, b, n) == 0;
+}
+
 static const struct provider *provider_of(const char *infra)
 {
     for (size_t i = 0; i < N_PROVIDERS; i++)

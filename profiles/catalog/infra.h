@@ -20,5 +20,7 @@ bool rb_infra_may_be_free(const char *infra);
 bool rb_infra_has_pods(const char *infra);
 // "aws/us-east-1/us-east-1a" is within "aws/us-east-1", "aws" and "*", and within itself.
 bool rb_infra_within(const char *infra, const char *pattern);
+// Are they the same but for their zones?
+bool rb_infra_same_region(const char *a, const char *b);
 
 #endif

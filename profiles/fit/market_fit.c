@@ -209,6 +209,50 @@ static double fit_region(const struct rb_capacity *all, int n, const struct rb_c
     return losses > 0 && up_close_s > 0 ? (losses_close / up_close_s) / (losses / up_s) : -1;
 }
 
+// --- price
+
+struct priced {
+    double price, seconds;
+};
+
+static int by_price(const void *pa, const void *pb)
+{
+    const struct priced *a = pa, *b = pb;
+    return (a->price > b->price) - (a->price < b->price);
+}
+
+// The price that at most the share p of the time is below.
+static int64_t price_quantile(const struct priced *sorted, int n, double all_s, double p)
+{
+    double sum_s = 0;
+    int i = 0;
+    while (i < n - 1 && (sum_s += sorted[i].seconds) < p * all_s)
+        i++;
+    return (int64_t)sorted[i].price;
+}
+
+struct rb_price_range rb_market_price(const struct rb_capacity *c)
+{
+    double all_s = 0, sum = 0;
+    int n = 0;
+    if (!rb_capacity_has_prices(c->steps, c->n_steps))
+        return (struct rb_price_range){0};
+    RB_AUTO(rb_auto_free) struct priced *times = rb_xcalloc((size_t)c->n_steps, sizeof *times);
+    for (int i = 0; i < c->n_steps; i++) {
+        if (c->steps[i].up == 0)
+            continue;
+        times[n] = (struct priced){(double)c->steps[i].uusd_per_hour, step_s(c, i + 1) - step_s(c, i)};
+        all_s += times[n].seconds;
+        sum += times[n].price * times[n].seconds;
+        n++;
+    }
+    if (all_s <= 0)
+        return (struct rb_price_range){0};
+    qsort(times, (size_t)n, sizeof *times, by_price);
+    return (struct rb_price_range){(int64_t)ceil(sum / all_s), price_quantile(times, n, all_s, 0.05),
+                                  price_quantile(times, n, all_s, 0.95)};
+}
+
 bool rb_market_fit(const struct rb_capacity *all, int n, int which, double sampled_s, double together,
                    struct rb_arena *arena, struct rb_spells *out, struct rb_err *err)
 {
@@ -219,6 +263,7 @@ bool rb_market_fit(const struct rb_capacity *all, int n, int which, double sampl
         .days = (end_s(c) - step_s(c, 0)) / S_PER_DAY,
         .together = seen_together >= 0 ? seen_together : together,
         .region_factor = fit_region(all, n, c),
+        .price = rb_market_price(c),
     };
     if (s.together < 0)
         return rb_err_set(err, RB_E_FIT_SAMPLES,

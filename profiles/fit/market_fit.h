@@ -2,7 +2,8 @@
 // when on. A fall takes the youngest nodes. Hazards are losses over hours of exposure in the ages 0, 15 min, 1 h and 4 h;
 // nodes that are still up at the end count as exposure, and those that were up at the beginning do not count, because
 // their age is unknown. An age without a loss takes the mean of a gamma posterior whose prior is worth one loss at the
-// rate of all ages, so that no rate is zero.
+// rate of all ages, so that no rate is zero. Prices are weighted by the time in which nodes are up: at
+// other times nothing is billed.
 #ifndef RB_PROFILES_MARKET_FIT_H
 #define RB_PROFILES_MARKET_FIT_H
 
@@ -14,5 +15,8 @@
 // is unknown.
 bool rb_market_fit(const struct rb_capacity *all, int n, int which, double sampled_s, double together,
                    struct rb_arena *arena, struct rb_spells *out, struct rb_err *err);
+
+// The mean and range of a market's prices over the time in which it had nodes; mean 0: some price is not known.
+struct rb_price_range rb_market_price(const struct rb_capacity *c);
 
 #endif

@@ -8,6 +8,10 @@
 
 #include <stdbool.h>
 
+// Share of a run's mean unit time. A unit that took less was not timed: its report was printed, or read, together with the
+// one before.
+#define RB_UNIT_BURST 0.05
+
 struct rb_unit_sample {
     int cell;     // which (accelerator, layout): the fixed effect
     int run;      // which run of the training command: the random effect; unique over cells

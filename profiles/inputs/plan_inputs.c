@@ -7,6 +7,7 @@
 #include "profiles/guess/guess.h"
 #include "profiles/guess/guess_library.h"
 #include "profiles/import/import.h"
+#include "profiles/inputs/spot_means.h"
 #include "profiles/store/store.h"
 
 #include <glob.h>
@@ -290,8 +291,10 @@ bool rb_plan_inputs_find(struct rb_plan_inputs *in, const struct rb_input_source
     const bool ok = find_profile(in, store, from, &found, err) &&
                     find_prices(in, store, from->prices, local_slots, err) && apply_guess(in, found, err);
     rb_store_close(store);
-    if (ok)
+    if (ok) {
         *err = (struct rb_err){0};
+        in->catalog = *rb_catalog_at_means(&in->catalog, &in->profile, &in->arena, NULL);
+    }
     return ok;
 }
 

@@ -98,10 +98,14 @@ struct rb_toleration {
     const char *key, *operator, *value, *effect; // NULL: Kubernetes' default
 };
 
+// What a node of the plan is in a cluster of Kubernetes.
+enum rb_kubernetes_as { RB_KUBERNETES_AS_POD, RB_KUBERNETES_AS_JOB };
+
 // How Kubernetes is asked for nodes (docs/kubernetes.md).
 struct rb_kubernetes_spec {
     const char *context;          // of the kubeconfig; NULL: the NAME of infra k8s/NAME
     const char *namespace;        // NULL: the context's
+    enum rb_kubernetes_as as;
     const char *queue;            // the LocalQueue of Kueue; NULL: none
     const struct rb_key_value *node_selector; // [n_node_selector]
     int n_node_selector;
@@ -120,6 +124,13 @@ struct rb_kubernetes_spec {
     int64_t uusd_per_gpu_hour;    // likewise
 };
 
+// The machine that is made for a controller (docs/howto/close-the-laptop.md).
+struct rb_controller_spec {
+    const char *instance_type;    // NULL: the provider's own small one
+    const char *instance_profile; // NULL: that of the nodes
+    int64_t keep_us;              // from the end of the run to its own; 0: an hour
+};
+
 struct rb_reservation;
 struct rb_resources {
     struct rb_string_list infra;           // "aws/us-east-1", "local", ...; at least one
@@ -134,7 +145,8 @@ struct rb_resources {
     int ssh_port;
     struct rb_string_list subnets, security_groups; // aws
     const char *instance_profile;                    // aws, NULL: none
-    struct rb_slurm_spec slurm;                      // all zero: none
+    struct rb_controller_spec controller;            // all zero: not said
+    struct rb_slurm_spec slurm;                      // likewise: none
     struct rb_kubernetes_spec kubernetes;            // likewise
     struct rb_reservation *reservations;             // profiles/catalog/reservation.h
     int n_reservations;
@@ -165,6 +177,7 @@ enum rb_notice_kind {
     RB_NOTICE_RESUMED,
     RB_NOTICE_INSTANCES_LEFT,
     RB_NOTICE_MOVED,
+    RB_NOTICE_CREDENTIALS_ENDING,
     RB_NOTICE_KINDS,
 };
 enum rb_hook_kind { RB_HOOK_COMMAND, RB_HOOK_WEBHOOK, RB_HOOK_EMAIL };

@@ -107,11 +107,25 @@ static bool read_times(struct rb_map *m, struct rb_kubernetes_spec *s, struct rb
            rb_node_refuse(rb_map_get(m, "grace"), err, RB_E_OUT_OF_RANGE, "expected at most 1h");
 }
 
+// Kueue admits Jobs one by one, each with a Workload of its own.
+static bool read_as(struct rb_map *m, struct rb_kubernetes_spec *s, struct rb_err *err)
+{
+    int as;
+    if (!rb_keys_choice(m, "as", rb_kubernetes_as_names, rb_names_count(rb_kubernetes_as_names), RB_KUBERNETES_AS_POD,
+                        &as, err))
+        return false;
+    s->as = (enum rb_kubernetes_as)as;
+    return s->as == RB_KUBERNETES_AS_POD || !s->queue ||
+           rb_node_refuse(rb_map_get(m, "as"), err, RB_E_K8S_JOB_QUEUE,
+                          "with queue the nodes of a launch are admitted together, which Jobs are not: remove one of the two");
+}
+
 bool rb_job_kubernetes_read(const struct rb_node *node, struct rb_arena *arena, struct rb_kubernetes_spec *out,
                             struct rb_err *err)
 {
     static const char *const keys[] = {"context",         "namespace",
-                                       "queue",           "node_selector",
+                                       "as",              "queue",
+                                       "node_selector",
                                        "tolerations",     "priority_class",
                                        "service_account", "image_pull_secrets",
                                        "cpus_per_gpu",    "memory_per_gpu",
@@ -127,6 +141,7 @@ bool rb_job_kubernetes_read(const struct rb_node *node, struct rb_arena *arena, 
     const struct rb_node *secrets;
     if (!rb_keys_begin(&m, node, keys, err) || !rb_keys_text(&m, "context", NULL, arena, &s.context, err) ||
         !read_name(&m, "namespace", arena, &s.namespace, err) || !read_name(&m, "queue", arena, &s.queue, err) ||
+        !read_as(&m, &s, err) ||
         !read_selector(rb_keys_given(&m, "node_selector"), arena, &s, err) ||
         !read_tolerations(rb_keys_given(&m, "tolerations"), arena, &s, err) ||
         !read_name(&m, "priority_class", arena, &s.priority_class, err) ||
@@ -145,7 +160,7 @@ bool rb_job_kubernetes_read(const struct rb_node *node, struct rb_arena *arena, 
 
 static bool is_empty(const struct rb_kubernetes_spec *s)
 {
-    return !s->context && !s->namespace && !s->queue && !s->n_node_selector && !s->n_tolerations &&
+    return !s->context && !s->namespace && !s->as && !s->queue && !s->n_node_selector && !s->n_tolerations &&
            !s->priority_class && !s->service_account && !s->image_pull_secrets.n && !s->cpus_per_gpu &&
            !s->memory_per_gpu_bytes && !s->shm_bytes && !s->grace_us && !s->queue_timeout_us && !s->release_us &&
            !s->has_price;
@@ -170,6 +185,8 @@ void rb_job_kubernetes_write(const struct rb_kubernetes_spec *s, struct rb_json 
     rb_json_kobject(j, "kubernetes");
     rb_json_kstring(j, "context", s->context);
     rb_json_kstring(j, "namespace", s->namespace);
+    if (s->as != RB_KUBERNETES_AS_POD)
+        rb_json_kstring(j, "as", rb_kubernetes_as_names[s->as]);
     rb_json_kstring(j, "queue", s->queue);
     rb_json_kobject(j, "node_selector");
     for (int i = 0; i < s->n_node_selector; i++)

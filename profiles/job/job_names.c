@@ -14,6 +14,7 @@ const char *const rb_brackets_run_names[] = {"in_turn", "side_by_side", NULL};
 const char *const rb_rule_names[] = {"promote", "stop", "speculate", NULL};
 const char *const rb_scaling_names[] = {"measured", "linear", NULL};
 const char *const rb_sharing_names[] = {"uniform", "best", "softmax", "random", "none", NULL};
+const char *const rb_kubernetes_as_names[] = {"pod", "job", NULL};
 const char *const rb_spot_names[] = {"never", "allow", "only", "safe", NULL};
 const char *const rb_objective_names[] = {"min_cost", "min_time", NULL};
 const char *const rb_drift_names[] = {"replan", "warn", "stop", NULL};

@@ -12,6 +12,7 @@ extern const char *const rb_brackets_run_names[]; // enum rb_brackets_run
 extern const char *const rb_rule_names[];       // enum rb_rule
 extern const char *const rb_scaling_names[];    // enum rb_scaling
 extern const char *const rb_sharing_names[];    // enum rb_spare_gpus
+extern const char *const rb_kubernetes_as_names[]; // enum rb_kubernetes_as
 extern const char *const rb_spot_names[];       // enum rb_spot
 extern const char *const rb_objective_names[];  // enum rb_objective
 extern const char *const rb_drift_names[];      // enum rb_drift

@@ -10,7 +10,8 @@
 #include <string.h>
 
 const char *const rb_notice_names[] = {"started", "finished",  "node_lost", "cut_off",        "reconnected",
-                                       "late",    "budget_80", "resumed",   "instances_left", "moved", NULL};
+                                       "late",    "budget_80", "resumed",   "instances_left", "moved",
+                                       "credentials_ending", NULL};
 const char *const rb_hook_names[] = {"command", "webhook", "email", NULL};
 static const char *const formats[] = {"rb", "slack", NULL};
 

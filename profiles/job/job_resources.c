@@ -14,6 +14,7 @@
 
 #define MAX_PORT         65535
 #define MAX_CPUS_PER_GPU 1024 // more than any node has
+#define MIN_KEEP_US      (600 * RB_US_PER_S)
 
 bool rb_read_texts(const struct rb_node *node, struct rb_arena *arena, struct rb_string_list *out, struct rb_err *err)
 {
@@ -133,6 +134,25 @@ static bool read_slurm(const struct rb_node *node, struct rb_arena *arena, struc
     return true;
 }
 
+static bool read_controller(const struct rb_node *node, struct rb_arena *arena, struct rb_controller_spec *out,
+                            struct rb_err *err)
+{
+    static const char *const keys[] = {"instance_type", "instance_profile", "keep", NULL};
+    struct rb_controller_spec c = {0};
+    struct rb_map m;
+    if (!node)
+        return true;
+    if (!rb_keys_begin(&m, node, keys, err) || !rb_keys_text(&m, "instance_type", NULL, arena, &c.instance_type, err) ||
+        !rb_keys_text(&m, "instance_profile", NULL, arena, &c.instance_profile, err) ||
+        !rb_keys_duration(&m, "keep", 0, &c.keep_us, err))
+        return false;
+    if (rb_keys_given(&m, "keep") && (c.keep_us < MIN_KEEP_US || c.keep_us > RB_LIMIT_KEEP_S * RB_US_PER_S))
+        return rb_node_refuse(rb_map_get(&m, "keep"), err, RB_E_OUT_OF_RANGE,
+                              "expected 10m..7d: the run's files are on the machine, and end with it");
+    *out = c;
+    return true;
+}
+
 // A reservation is no way to a place that the job does not name.
 static bool read_reservations(const struct rb_node *list, struct rb_arena *arena, struct rb_resources *r,
                               struct rb_err *err)
@@ -155,7 +175,7 @@ bool rb_resources_read(const struct rb_node *node, struct rb_arena *arena, struc
 {
     static const char *const keys[] = {
         "infra",   "instance_types",  "accelerators",     "spot",  "max_nodes", "image_id", "disk_size", "ssh",
-        "subnets", "security_groups", "instance_profile", "slurm", "kubernetes", "reservations", NULL};
+        "subnets", "security_groups", "instance_profile", "controller", "slurm", "kubernetes", "reservations", NULL};
     const struct rb_node empty = {.kind = RB_NODE_MAP};
     struct rb_resources r = {0};
     struct rb_map m;
@@ -171,6 +191,7 @@ bool rb_resources_read(const struct rb_node *node, struct rb_arena *arena, struc
         !read_optional_texts(&m, "subnets", arena, &r.subnets, err) ||
         !read_optional_texts(&m, "security_groups", arena, &r.security_groups, err) ||
         !rb_keys_text(&m, "instance_profile", NULL, arena, &r.instance_profile, err) ||
+        !read_controller(rb_keys_given(&m, "controller"), arena, &r.controller, err) ||
         !read_slurm(rb_keys_given(&m, "slurm"), arena, &r.slurm, err) ||
         !rb_job_kubernetes_read(rb_keys_given(&m, "kubernetes"), arena, &r.kubernetes, err) ||
         !read_reservations(rb_keys_given(&m, "reservations"), arena, &r, err))
@@ -213,6 +234,15 @@ static void write_slurm(const struct rb_slurm_spec *s, struct rb_json *j)
     rb_json_end_object(j);
 }
 
+static void write_controller(const struct rb_controller_spec *c, struct rb_json *j)
+{
+    char keep[32];
+    if (!c->instance_type && !c->instance_profile && !c->keep_us)
+        return;
+    rb_json_put(j, "controller: {instance_type: %s|null instance_profile: %s|null keep: %s|null}", c->instance_type,
+                c->instance_profile, c->keep_us ? rb_format_duration_exact(c->keep_us, keep) : NULL);
+}
+
 void rb_resources_write(const struct rb_resources *r, struct rb_json *j)
 {
     char disk[32];
@@ -231,6 +261,7 @@ void rb_resources_write(const struct rb_resources *r, struct rb_json *j)
     write_texts(j, "subnets", &r->subnets);
     write_texts(j, "security_groups", &r->security_groups);
     rb_json_kstring(j, "instance_profile", r->instance_profile);
+    write_controller(&r->controller, j);
     write_slurm(&r->slurm, j);
     rb_job_kubernetes_write(&r->kubernetes, j);
     if (r->n_reservations > 0) {

@@ -1,5 +1,6 @@
 #include "profiles/store/spells.h"
 
+#include "base/text/units.h"
 #include "profiles/job/keys.h"
 
 #define MAX_STEPS         64 // ages at which the hazard changes
@@ -56,10 +57,29 @@ static bool read_hazard(const struct rb_node *list, struct rb_arena *arena, stru
     return true;
 }
 
+static bool need_price(struct rb_map *m, const char *key, int64_t least_uusd, int64_t *out, struct rb_err *err)
+{
+    const struct rb_node *node;
+    return rb_map_need(m, key, &node, err) && rb_node_money(node, out, err) &&
+           (*out >= least_uusd ||
+            rb_node_refuse(node, err, RB_E_SPOT_PRICE, "expected 0 < p5 <= p95 and 0 < mean, in dollars an hour"));
+}
+
+// Absent: not known.
+static bool read_price(const struct rb_node *node, struct rb_price_range *out, struct rb_err *err)
+{
+    static const char *const keys[] = {"mean", "p5", "p95", NULL};
+    struct rb_map m;
+    *out = (struct rb_price_range){0};
+    return !node || (rb_keys_begin(&m, node, keys, err) && need_price(&m, "mean", 1, &out->mean_uusd, err) &&
+                     need_price(&m, "p5", 1, &out->p5_uusd, err) &&
+                     need_price(&m, "p95", out->p5_uusd, &out->p95_uusd, err));
+}
+
 bool rb_spells_read(const struct rb_node *node, struct rb_arena *arena, struct rb_spells *out, struct rb_err *err)
 {
     static const char *const keys[] = {"sampled_s", "days",          "up_s",   "down_s",
-                                       "together",  "region_factor", "hazard", NULL};
+                                       "together",  "region_factor", "hazard", "price", NULL};
     struct rb_spells s;
     struct rb_map m;
     const struct rb_node *hazard;
@@ -69,10 +89,16 @@ bool rb_spells_read(const struct rb_node *node, struct rb_arena *arena, struct r
         !check_up(&m, &s.up_s, err) || !need_dist(&m, "down_s", arena, &s.down_s, err) ||
         !rb_map_need_double(&m, "together", 0, 1, &s.together, err) ||
         !rb_keys_double(&m, "region_factor", 0, MAX_REGION_FACTOR, -1, &s.region_factor, err) ||
-        !rb_map_need(&m, "hazard", &hazard, err) || !read_hazard(hazard, arena, &s.hazard, err))
+        !rb_map_need(&m, "hazard", &hazard, err) || !read_hazard(hazard, arena, &s.hazard, err) ||
+        !read_price(rb_keys_given(&m, "price"), &s.price, err))
         return false;
     *out = s;
     return true;
+}
+
+static double dollars(int64_t uusd)
+{
+    return (double)uusd / (double)RB_UUSD;
 }
 
 void rb_spells_write(const struct rb_spells *s, struct rb_json *j)
@@ -88,5 +114,9 @@ void rb_spells_write(const struct rb_spells *s, struct rb_json *j)
     rb_json_put(j, "hazard: [{from_s: %d per_hour: %g}", 0, s->hazard.per_hour);
     for (int i = 0; i < s->hazard.n_later; i++)
         rb_json_put(j, "{from_s: %g per_hour: %g}", s->hazard.later[i].from_s, s->hazard.later[i].per_hour);
-    rb_json_put(j, "]}");
+    rb_json_put(j, "]");
+    if (s->price.mean_uusd > 0)
+        rb_json_put(j, "price: {mean: %g p5: %g p95: %g}", dollars(s->price.mean_uusd), dollars(s->price.p5_uusd),
+                    dollars(s->price.p95_uusd));
+    rb_json_put(j, "}");
 }

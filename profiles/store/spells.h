@@ -12,6 +12,13 @@
 // A node lost every minute never finishes anything.
 #define RB_MAX_PREEMPTIONS 60.0 // an hour
 
+// What a node cost over the time in which the market gave nodes, in micro-dollars an hour: the mean over that time, and
+// the prices that 5 % of it was below and above. How long a price holds is not kept: a run's own mean lies in this range
+// as surely as any instant's price does.
+struct rb_price_range {
+    int64_t mean_uusd, p5_uusd, p95_uusd; // mean 0: not known
+};
+
 struct rb_spells {
     double sampled_s, days;      // of the table: shorter spells are not in it
     struct rb_dist up_s, down_s; // complete spells with at least one node, and with none
@@ -19,6 +26,7 @@ struct rb_spells {
     double region_factor;        // how many times as often as usual a node is lost within half an hour of a loss in
                                  // another zone of the region; < 0: unknown
     struct rb_hazard hazard;     // of one node, by its age
+    struct rb_price_range price;
 };
 
 bool rb_spells_read(const struct rb_node *node, struct rb_arena *arena, struct rb_spells *out, struct rb_err *err);

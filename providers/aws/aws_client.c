@@ -74,6 +74,11 @@ bool rb_aws_client_is_loopback(const struct rb_aws_client *c)
     return rb_http_is_loopback(c->endpoint);
 }
 
+int64_t rb_aws_client_ends_us(const struct rb_aws_client *c)
+{
+    return rb_aws_session_ends_us(c->session);
+}
+
 int64_t rb_aws_client_clock_us(const struct rb_aws_client *c)
 {
     return rb_api_clock_us(c->api);

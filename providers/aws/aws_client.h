@@ -21,6 +21,7 @@ bool rb_aws_client_create(const struct rb_aws_client_config *config, struct rb_a
 void rb_aws_client_destroy(struct rb_aws_client *c); // pending calls are dropped
 bool rb_aws_client_is_loopback(const struct rb_aws_client *c);
 
+int64_t rb_aws_client_ends_us(const struct rb_aws_client *c); // rb_aws_session_ends_us
 int64_t rb_aws_client_clock_us(const struct rb_aws_client *c); // rb_api_clock_us
 
 // As rb_api_send and rb_api_refuse. AWS takes every call as a POST to the endpoint itself.

@@ -67,6 +67,7 @@ static enum found from_environment(struct search *s)
         return FOUND_ERROR;
     }
     s->out->source = "environment";
+    s->out->ends_at_us = c->expires_at_us;
     return found_if(rb_aws_credentials_set(c, access, secret, token, "environment", s->err));
 }
 
@@ -205,7 +206,7 @@ static enum found from_sso(struct search *s, const char *profile)
     return found_if(copy(o->account, sizeof o->account, account, "sso_account_id", s->err) &&
                     copy(o->sso_role, sizeof o->sso_role, role, "sso_role_name", s->err) &&
                     copy(o->sso_region, sizeof o->sso_region, region, "sso_region", s->err) &&
-                    rb_aws_sso_token_read(at->value, s->unix_us, o->token, sizeof o->token, s->err));
+                    rb_aws_sso_token_read(at->value, s->unix_us, o->token, sizeof o->token, &o->ends_at_us, s->err));
 }
 
 // --- web identity ---
@@ -484,7 +485,7 @@ static enum found search(struct search *s)
 
 bool rb_aws_identity_find(int64_t unix_us, struct rb_aws_identity *out, struct rb_err *err)
 {
-    struct rb_aws_identity identity = {.keys = {.expires_at_us = -1}};
+    struct rb_aws_identity identity = {.keys = {.expires_at_us = -1}, .ends_at_us = -1};
     struct search s = {.unix_us = unix_us, .out = &identity, .err = err};
     const enum found found = search(&s);
     if (found == FOUND)

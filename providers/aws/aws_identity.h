@@ -34,6 +34,7 @@ struct rb_aws_identity {
     struct rb_aws_role roles[RB_AWS_MAX_ROLES]; // assumed in this order with the previous credentials, [n_roles]
     int n_roles;
     const char *source;               // static text, for traces and `rbrun doctor`
+    int64_t ends_at_us;               // KEYS with a known end, SSO: unix, when it gives no more credentials; -1: not known
 };
 
 // unix_us: now, to check a token's expiry. DENIED with the places that were checked and the remedy. A source that is

@@ -180,6 +180,11 @@ void rb_aws_session_forget(struct rb_aws_session *s)
     rb_aws_credentials_wipe(&s->credentials);
 }
 
+int64_t rb_aws_session_ends_us(const struct rb_aws_session *s)
+{
+    return s->identity.ends_at_us;
+}
+
 const char *rb_aws_session_source(const struct rb_aws_session *s)
 {
     return s->identity.source;

@@ -19,6 +19,8 @@ struct rb_aws_session_config {
 // Finds an identity without a request. DENIED: there is none, or one that cannot be used.
 bool rb_aws_session_create(const struct rb_aws_session_config *config, struct rb_aws_session **out, struct rb_err *err);
 void rb_aws_session_destroy(struct rb_aws_session *s); // waiting callers are never called
+// When its identity gives no more credentials, and only the user can change that; unix, -1: not known, or never.
+int64_t rb_aws_session_ends_us(const struct rb_aws_session *s);
 const char *rb_aws_session_source(const struct rb_aws_session *s); // "environment", ...
 
 // err NULL: here they are, borrowed for the call. DENIED: this identity gets none; IO: its source does not answer.

@@ -24,7 +24,8 @@ static char *cache_path(const char *session)
     return rb_private_file_path(NULL, name.data);
 }
 
-static bool read_token(const struct rb_doc *doc, int64_t unix_us, char *out, size_t size, struct rb_err *err)
+static bool read_token(const struct rb_doc *doc, int64_t unix_us, char *out, size_t size, int64_t *out_ends_us,
+                       struct rb_err *err)
 {
     const char *token, *expires;
     int64_t expires_at_us;
@@ -38,22 +39,25 @@ static bool read_token(const struct rb_doc *doc, int64_t unix_us, char *out, siz
     if (strlen(token) >= size)
         return rb_err_set(err, RB_E_CREDENTIALS_UNUSABLE, "accessToken: expected fewer than %zu characters", size);
     snprintf(out, size, "%s", token);
+    *out_ends_us = expires_at_us;
     return true;
 }
 
-static bool read_file(const struct rb_private_file *file, int64_t unix_us, char *out, size_t size, struct rb_err *err)
+static bool read_file(const struct rb_private_file *file, int64_t unix_us, char *out, size_t size, int64_t *out_ends_us,
+                       struct rb_err *err)
 {
     RB_AUTO(rb_private_doc_finish) struct rb_doc doc = {0};
     if (!file->present)
         return rb_err_set(err, RB_E_CREDENTIALS_MISSING, "no token of single sign-on in %s; %s", file->path, remedy);
     return rb_private_file_check(file, err) && rb_doc_parse_json(&doc, file->path, file->text, file->len, err) &&
-           read_token(&doc, unix_us, out, size, err);
+           read_token(&doc, unix_us, out, size, out_ends_us, err);
 }
 
-bool rb_aws_sso_token_read(const char *session, int64_t unix_us, char *out, size_t size, struct rb_err *err)
+bool rb_aws_sso_token_read(const char *session, int64_t unix_us, char *out, size_t size, int64_t *out_ends_us,
+                       struct rb_err *err)
 {
     struct rb_private_file file = {.path = cache_path(session)};
-    const bool ok = rb_private_file_read(&file, err) && read_file(&file, unix_us, out, size, err);
+    const bool ok = rb_private_file_read(&file, err) && read_file(&file, unix_us, out, size, out_ends_us, err);
     rb_private_file_finish(&file);
     return ok;
 }

@@ -8,7 +8,8 @@
 #include <stdint.h>
 
 // session: the name of the sso-session, or the start URL where the profile has none. DENIED, with the command to run:
-// no token, or an expired one.
-bool rb_aws_sso_token_read(const char *session, int64_t unix_us, char *out, size_t size, struct rb_err *err);
+// no token, or an expired one. *out_ends_us: when it ends, unix.
+bool rb_aws_sso_token_read(const char *session, int64_t unix_us, char *out, size_t size, int64_t *out_ends_us,
+                           struct rb_err *err);
 
 #endif

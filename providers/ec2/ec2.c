@@ -301,6 +301,12 @@ static int64_t ec2_clock_us(const struct rb_provider *p)
     return rb_aws_client_clock_us(ec2->client);
 }
 
+static int64_t ec2_credentials_end_us(const struct rb_provider *p)
+{
+    const struct rb_ec2 *ec2 = p->state;
+    return rb_aws_client_ends_us(ec2->client);
+}
+
 static void ec2_destroy(struct rb_provider *p)
 {
     struct rb_ec2 *ec2 = p->state;
@@ -390,10 +396,13 @@ static bool find_credentials(char out_source[static 128], struct rb_err *err)
 
 // The common part of both.
 #define EC2_OPS                                                                                                     \
+    .controller_type = RB_OF_THIS_ARCHITECTURE("t3.small", "t4g.small"),                                            \
+    .grants_profiles = true,                                                                                        \
     .launches_gangs = true, .destroy = ec2_destroy, .launch = ec2_launch, .preflight = rb_ec2_preflight,            \
     .quotas = rb_ec2_quotas, .list = ec2_list, .look = ec2_look, .terminate = ec2_terminate, .renew = rb_ec2_renew, \
     .clock_us = ec2_clock_us, .groups = rb_ec2_groups, .end_group = rb_ec2_end_group, .regions = rb_ec2_regions,    \
-    .offers = rb_ec2_offers, .reservations = rb_ec2_reservations, .find_credentials = find_credentials
+    .offers = rb_ec2_offers, .reservations = rb_ec2_reservations, .spot_history = rb_ec2_spot_history,              \
+    .find_credentials = find_credentials, .credentials_end_us = ec2_credentials_end_us
 
 const struct rb_provider_ops rb_provider_aws = {
     .name = "aws",

@@ -392,6 +392,14 @@ bool rb_ec2_decode_machines(const char *body, size_t n, struct rb_arena *arena, 
     return true;
 }
 
+// -1: absent.
+static bool decode_instant(const struct rb_xml *item, const char *element, int64_t *out_us, struct rb_err *err)
+{
+    const char *text = text_or_null(item, element);
+    *out_us = -1;
+    return !text || rb_parse_instant(text, out_us, NULL) || missing(element, "an instant such as 2026-01-01T00:00:00Z", err);
+}
+
 bool rb_ec2_decode_spot_prices(const char *body, size_t n, struct rb_arena *arena, struct rb_ec2_spot_prices *out,
                                struct rb_err *err)
 {
@@ -410,17 +418,11 @@ bool rb_ec2_decode_spot_prices(const char *body, size_t n, struct rb_arena *aren
             return missing("spotPriceHistorySet", "instanceType and availabilityZone", err);
         if (!price || !rb_parse_rate(price, false, &p->rate, err))
             return missing("spotPrice", "a positive decimal", err);
+        if (!decode_instant(item, "timestamp", &p->at_us, err))
+            return rb_err_prefix(err, "%s in %s", p->instance_type, p->zone);
     }
     *out = page;
     return true;
-}
-
-// Absent where it has begun, or has no end.
-static bool decode_instant(const struct rb_xml *item, const char *element, int64_t *out_us, struct rb_err *err)
-{
-    const char *text = text_or_null(item, element);
-    *out_us = -1;
-    return !text || rb_parse_instant(text, out_us, NULL) || missing(element, "an instant such as 2026-01-01T00:00:00Z", err);
 }
 
 static bool decode_reservation(const struct rb_xml *item, const char *infra, struct rb_arena *arena,
@@ -452,7 +454,7 @@ static bool decode_reservation(const struct rb_xml *item, const char *infra, str
 }
 
 bool rb_ec2_decode_reservations(const char *body, size_t n, const char *infra, struct rb_arena *arena,
-                                struct rb_ec2_reservations *out, struct rb_err *err)
+                                struct rb_reservation_page *out, struct rb_err *err)
 {
     const struct rb_xml *root = open_answer(body, n, "DescribeCapacityReservationsResponse", arena, err);
     if (!root)
@@ -460,7 +462,7 @@ bool rb_ec2_decode_reservations(const char *body, size_t n, const char *infra, s
     if (!rb_xml_child(root, "capacityReservationSet"))
         return missing("capacityReservationSet", "a list, even if empty", err);
     const struct rb_xml *item = first_item(root, "capacityReservationSet");
-    struct rb_ec2_reservations page = {.next_page = next_page(root)};
+    struct rb_reservation_page page = {.next_page = next_page(root)};
     page.reservations = rb_arena_array(arena, (size_t)count_items(item), sizeof *page.reservations);
     for (; item; item = rb_xml_next(item, "item"))
         if (!decode_reservation(item, infra, arena, &page.reservations[page.n++], err))

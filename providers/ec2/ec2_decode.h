@@ -43,6 +43,7 @@ bool rb_ec2_decode_machines(const char *body, size_t n, struct rb_arena *arena, 
 struct rb_ec2_spot_price {
     const char *instance_type, *zone;
     struct rb_rate rate;
+    int64_t at_us; // unix, since when; -1: not said
 };
 struct rb_ec2_spot_prices {
     struct rb_ec2_spot_price *prices; // [n]
@@ -52,13 +53,8 @@ struct rb_ec2_spot_prices {
 bool rb_ec2_decode_spot_prices(const char *body, size_t n, struct rb_arena *arena, struct rb_ec2_spot_prices *out,
                                struct rb_err *err);
 
-struct rb_ec2_reservations {
-    struct rb_reservation *reservations; // [n]; of a reservation that has begun, what nobody uses
-    int n;
-    const char *next_page;
-};
 // infra: of the region, such as "aws/us-east-1".
 bool rb_ec2_decode_reservations(const char *body, size_t n, const char *infra, struct rb_arena *arena,
-                                struct rb_ec2_reservations *out, struct rb_err *err);
+                                struct rb_reservation_page *out, struct rb_err *err);
 
 #endif

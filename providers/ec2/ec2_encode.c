@@ -183,7 +183,7 @@ void rb_ec2_encode_reservations(const char *page, struct rb_buf *out)
                    "state", "active", "scheduled", page);
 }
 
-// From now on: the last change before it, per pool.
+// From an instant on, with the last change before it, per pool.
 void rb_ec2_encode_spot_prices(const char *const *types, int n, int64_t unix_us, const char *page, struct rb_buf *out)
 {
     char now[32];

@@ -49,19 +49,10 @@ static void survey_failed(void *arg, const struct rb_err *err)
     survey_destroy(s);
 }
 
-// The catalogue's canonical order. Within one infra all offers are of one market.
-static int by_infra_and_type(const void *a, const void *b)
-{
-    const struct rb_offer *x = a, *y = b;
-    const int order = strcmp(x->infra, y->infra);
-    return order != 0 ? order : strcmp(x->instance_type, y->instance_type);
-}
-
 static void survey_succeeded(struct survey *s)
 {
-    if (s->n_offers > 0)
-        qsort(s->offers, (size_t)s->n_offers, sizeof *s->offers, by_infra_and_type);
-    const struct rb_catalog catalog = {.offers = s->offers, .n_offers = s->n_offers};
+    struct rb_catalog catalog = {.offers = s->offers, .n_offers = s->n_offers};
+    rb_catalog_sort(&catalog);
     s->fn(s->arg, NULL, &catalog);
     survey_destroy(s);
 }

@@ -34,6 +34,8 @@ void rb_ec2_groups(struct rb_provider *p, const char *run_id, rb_groups_fn *fn, 
 void rb_ec2_end_group(struct rb_provider *p, const char *name, rb_terminate_fn *fn, void *arg);
 void rb_ec2_regions(struct rb_provider *p, rb_regions_fn *fn, void *arg);
 void rb_ec2_offers(struct rb_provider *p, const char *const *types, int n_types, rb_offers_fn *fn, void *arg);
+void rb_ec2_spot_history(struct rb_provider *p, const char *const *types, int n_types, int64_t from_unix_us,
+                         rb_spot_history_fn *fn, void *arg);
 void rb_ec2_reservations(struct rb_provider *p, rb_reservations_fn *fn, void *arg);
 
 // Creates the group that the launch names; an existing one is fine. Calls back once, from the loop; drop: instead of fn,

@@ -156,6 +156,9 @@ const struct rb_provider_ops rb_provider_gcp = {
     .name = "gcp",
     .summary = "Google Compute Engine",
     .launches_gangs = true,
+    .grants_profiles = true,
+    .keeps_lifetimes = true,
+    .controller_type = RB_OF_THIS_ARCHITECTURE("e2-small", "t2a-standard-1"),
     .create = gcp_create,
     .destroy = gcp_destroy,
     .launch = rb_gcp_launch,
@@ -169,4 +172,5 @@ const struct rb_provider_ops rb_provider_gcp = {
     .endpoint = gcp_endpoint,
     .is_harmless = gcp_is_harmless,
     .offers = rb_gcp_offers,
+    .reservations = rb_gcp_reservations,
 };

@@ -1,6 +1,8 @@
 #include "providers/gcp/gcp_decode.h"
 
 #include "base/document/doc.h"
+#include "base/limits.h"
+#include "base/text/number.h"
 #include "base/text/table.h"
 #include "providers/gcp/gcp_errors.h"
 #include "providers/gcp/gcp_names.h"
@@ -358,6 +360,70 @@ bool rb_gcp_decode_list(const char *body, size_t n, const char *region, struct r
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     return open_answer(body, n, "compute#instanceAggregatedList", &doc, err) &&
            read_list(doc.root, region, arena, out, err);
+}
+
+// --- reservations ---
+
+// An int64 is a string in Google's JSON; absent is 0.
+static bool read_count(const struct rb_node *map, const char *key, int64_t *out, struct rb_err *err)
+{
+    const char *said = text(map, key);
+    *out = 0;
+    return !said || (rb_parse_int(said, out) && *out >= 0) || missing(key, "a number of machines", err);
+}
+
+// Source: "Reservation" in the reference of Compute Engine v1. One of aggregate resources (TPUs) has no machine type.
+static bool read_reservation(const struct rb_node *item, const char *region, struct rb_arena *arena,
+                             struct rb_reservation *out, struct rb_err *err)
+{
+    const struct rb_node *specific = rb_node_member(item, "specificReservation");
+    const struct rb_node *is_named = rb_node_member(item, "specificReservationRequired");
+    const char *name = text(item, "name"), *zone = last_part(text(item, "zone")), *status = text(item, "status");
+    struct rb_reservation r = {.starts_at_us = -1, .notice_us = RB_RESERVATION_NOTICE_US};
+    int64_t count, used;
+    if (!name || !rb_is_instance_id(name) || !zone || !rb_is_instance_id(zone))
+        return missing(name ? "zone" : "name", "the name of a reservation, and its zone", err);
+    if (!read_count(specific, "count", &count, err) || !read_count(specific, "inUseCount", &used, err) ||
+        !read_instant(item, "deleteAtTime", &r.ends_at_us, err))
+        return rb_err_prefix(err, "%s", name);
+    const bool is_free = status && strcmp(status, "READY") == 0 && is_named && is_named->kind == RB_NODE_BOOL &&
+                         is_named->boolean;
+    r.id = copy(arena, name);
+    r.infra = rb_arena_printf(arena, "gcp/%s/%s", region, zone);
+    r.instance_type = read_type(rb_node_member(specific, "instanceProperties"), arena);
+    if (is_free && r.instance_type && count > used)
+        r.count = count - used < RB_LIMIT_NODES ? (int)(count - used) : RB_LIMIT_NODES;
+    *out = r;
+    return true;
+}
+
+static int count_reservations(const struct rb_node *root, const char *region)
+{
+    int n = 0;
+    for (struct scope s = {.region = region}; next_zone(&s, root);) {
+        const struct rb_node *list = rb_node_member(s.at, "reservations");
+        n += list && list->kind == RB_NODE_LIST ? list->n_children : 0;
+    }
+    return n;
+}
+
+bool rb_gcp_decode_reservations(const char *body, size_t n, const char *region, struct rb_arena *arena,
+                                struct rb_reservation_page *out, struct rb_err *err)
+{
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
+    if (!open_answer(body, n, "compute#reservationAggregatedList", &doc, err))
+        return false;
+    struct rb_reservation_page page = {
+        .incomplete = !all_answered(doc.root, region),
+        .next_page = copy(arena, text(doc.root, "nextPageToken")),
+    };
+    page.reservations = rb_arena_array(arena, (size_t)count_reservations(doc.root, region) + 1, sizeof *page.reservations);
+    for (struct scope s = {.region = region}; next_zone(&s, doc.root);)
+        for (const struct rb_node *i = rb_node_first(rb_node_member(s.at, "reservations")); i; i = i->next)
+            if (!read_reservation(i, region, arena, &page.reservations[page.n++], err))
+                return false;
+    *out = page;
+    return true;
 }
 
 static int by_name(const void *a, const void *b)

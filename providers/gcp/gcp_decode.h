@@ -44,6 +44,10 @@ bool rb_gcp_decode_labels(const char *body, size_t n, struct rb_arena *arena, st
 bool rb_gcp_decode_list(const char *body, size_t n, const char *region, struct rb_arena *arena,
                         struct rb_instance_page *out, struct rb_err *err);
 
+// Those in the region's zones; free is what no machine uses of one that is ready and has to be named.
+bool rb_gcp_decode_reservations(const char *body, size_t n, const char *region, struct rb_arena *arena,
+                                struct rb_reservation_page *out, struct rb_err *err);
+
 struct rb_gcp_zones {
     const char **zones; // [n] of the region that hold what was asked for, by name
     int n;

@@ -155,6 +155,12 @@ void rb_gcp_target_list(const char *project, const char *tag, const char *value,
                    "),items/*/warning/code,warning/code,unreachables,nextPageToken");
 }
 
+void rb_gcp_target_reservations(const char *project, const char *page, struct rb_buf *out)
+{
+    rb_percent_put(out, "/projects/%s/aggregated/reservations?maxResults=500&returnPartialSuccess=true&pageToken=%s", project,
+                   page);
+}
+
 void rb_gcp_target_sold(const char *project, const struct rb_gcp_machine_type *type, struct rb_buf *out)
 {
     char filter[80];
@@ -242,8 +248,8 @@ static void put_accelerators(struct rb_json *j, const struct rb_launch *l, const
 static void put_scheduling(struct rb_json *j, const struct rb_launch *l)
 {
     const bool spot = l->market == RB_MARKET_SPOT;
-    rb_json_put(j, "scheduling: {provisioningModel: %s, onHostMaintenance: 'TERMINATE', automaticRestart: false",
-                spot ? "SPOT" : "STANDARD");
+    rb_json_put(j, "scheduling: {provisioningModel: %s, onHostMaintenance: %s, automaticRestart: false",
+                spot ? "SPOT" : "STANDARD", l->may_move && !spot ? "MIGRATE" : "TERMINATE");
     if (spot || l->max_lifetime_s > 0)
         rb_json_put(j, "instanceTerminationAction: 'DELETE'");
     if (l->max_lifetime_s > 0)

@@ -27,6 +27,8 @@ void rb_gcp_target_history(const char *project, const char *zone, const char *na
                            struct rb_buf *out);
 // The instances with that tag and value in all zones of the project; tag NULL: of any run. page NULL: the first.
 void rb_gcp_target_list(const char *project, const char *tag, const char *value, const char *page, struct rb_buf *out);
+// The reservations in all zones of the project. page NULL: the first.
+void rb_gcp_target_reservations(const char *project, const char *page, struct rb_buf *out);
 // The zones that sell a machine type, or the GPUs attached to it where it has any.
 void rb_gcp_target_sold(const char *project, const struct rb_gcp_machine_type *type, struct rb_buf *out);
 

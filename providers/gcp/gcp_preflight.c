@@ -41,14 +41,16 @@ const char *const rb_gcp_permissions[] = {
     "compute.images.getFromFamily",
     "compute.projects.get",
     "compute.regions.get",
+    "compute.reservations.list",
     NULL,
 };
 
 // Without these a run still works: who may use an image need not be allowed to look at it, only `rbrun doctor` compares
-// quotas, and the bill of an instance whose end was not seen is estimated.
+// quotas, only `rbprofile reservations` lists them, and the bill of an instance whose end was not seen is estimated.
 static const char *const dispensable[] = {"compute.zoneOperations.list",  "compute.images.get",
                                           "compute.images.getFromFamily", "compute.projects.get",
-                                          "compute.regions.get",          NULL};
+                                          "compute.regions.get",          "compute.reservations.list",
+                                          NULL};
 
 struct preflight {
     struct rb_arena arena;

@@ -20,6 +20,7 @@ void rb_gcp_preflight(struct rb_provider *p, const struct rb_launch *what, rb_pr
 void rb_gcp_renew(struct rb_provider *p, const char *const *ids, int n, const struct rb_tag *lease, rb_terminate_fn *fn,
                   void *arg);
 void rb_gcp_quotas(struct rb_provider *p, const struct rb_demand *demands, int n, rb_quotas_fn *fn, void *arg);
+void rb_gcp_reservations(struct rb_provider *p, rb_reservations_fn *fn, void *arg);
 void rb_gcp_offers(struct rb_provider *p, const char *const *types, int n_types, rb_offers_fn *fn, void *arg);
 
 // When an instance that is known not to exist ran, according to the operations on it. fn and NOT_FOUND as in look; drop

@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/errors/log.h"
 #include "providers/gcp/google_credentials.h"
+#include "providers/gcp/google_project.h"
 #include "providers/gcp/google_token.h"
 #include "providers/wire/http.h"
 #include "providers/wire/http_url.h"
@@ -106,6 +107,11 @@ static bool choose_project(struct rb_google_client *c, struct rb_err *err)
         project = env(variables[i]);
     if (!project)
         project = c->credentials.project;
+    if (!*project && c->credentials.identity == RB_GOOGLE_METADATA) {
+        if (!rb_google_project_of_machine(c->credentials.token_endpoint, c->credentials.project, err))
+            return false;
+        project = c->credentials.project;
+    }
     if (!*project)
         return rb_err_set(err, RB_E_GCP_PROJECT,
                           "no Google Cloud project: the credentials (%s) name none; set GOOGLE_CLOUD_PROJECT",

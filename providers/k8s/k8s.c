@@ -61,79 +61,13 @@ void rb_kube_put_page(struct rb_buf *target, const char *run_id, const char *pag
     rb_percent_put(target, "?labelSelector=%s&limit=%d&continue=%s", rb_buf_str(&selector), RB_KUBE_PAGE, page);
 }
 
-// --- look
-
-struct looking {
-    struct rb_arena arena;
-    struct rb_kube *k;
-    char name[64], uid[64];
-    struct rb_kube_pod pod;
-    rb_launch_fn *fn;
-    void *arg;
-};
-
-static bool decode_looking(void *arg, const char *body, size_t n, struct rb_err *err)
-{
-    struct looking *l = arg;
-    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
-    return rb_doc_parse_json(&doc, "answer", body, n, err) &&
-           rb_kube_decode_pod(doc.root, l->k->region, NULL, &l->arena, &l->pod, err);
-}
-
-// The end of a pod that was never billed; NULL: it is not known to be one.
-static const struct rb_instance *end_of(struct looking *l)
-{
-    for (int i = 0; i < l->k->n_never_ran; i++) {
-        const struct rb_kube_never_ran *never = &l->k->never_ran[i];
-        if (strcmp(never->uid, l->uid) != 0)
-            continue;
-        l->pod.instance = (struct rb_instance){.id = rb_arena_printf(&l->arena, "%s.%s", l->name, l->uid),
-                                               .state = RB_INSTANCE_TERMINATED,
-                                               .region = l->k->region,
-                                               .market = never->market,
-                                               .running_at_us = -1,
-                                               .terminated_at_us = never->ended_us};
-        return &l->pod.instance;
-    }
-    return NULL;
-}
-
-static void looked(void *arg, const struct rb_err *err)
-{
-    struct looking *l = arg;
-    struct rb_err other;
-    if (!err && strcmp(l->pod.uid, l->uid) != 0) {
-        rb_err_set(&other, RB_E_CLOUD_NOT_FOUND, "pod %s is another one by now", l->name);
-        err = &other;
-    }
-    const struct rb_instance *end = err && err->code == RB_ERR_NOT_FOUND ? end_of(l) : NULL;
-    l->fn(l->arg, end ? NULL : err, end ? end : err ? NULL : &l->pod.instance);
-    rb_api_state_free(l);
-}
-
-static void k8s_look(struct rb_provider *p, const char *id, rb_launch_fn *fn, void *arg)
-{
-    struct looking *l = rb_api_state_create(sizeof *l);
-    struct rb_api_call call = rb_api_call_new("pods.get", RB_KUBE_READ_TRIES, l, decode_looking, looked);
-    l->k = p->state;
-    l->fn = fn;
-    l->arg = arg;
-    if (!rb_kube_split_id(id, l->name, l->uid)) {
-        struct rb_err err;
-        rb_err_set(&err, RB_E_CLOUD_NOT_FOUND, "'%.100s': expected the id of a pod, NAME.UID", id);
-        rb_api_refuse(l->k->api, &call, &err);
-        return;
-    }
-    rb_percent_put(&call.target, RB_KUBE_PODS "/%s", l->k->config.namespace, l->name);
-    rb_kube_send(l->k, "GET", &call);
-}
-
 // --- terminate
 
 struct ending {
     struct rb_arena arena;
     struct rb_kube *k;
-    char name[64], uid[64];
+    const char *id;
+    char name[64], uid[64]; // in it
     struct rb_kube_pod pod; // as the answer shows it; no uid: it does not
     rb_terminate_fn *fn;
     void *arg;
@@ -176,14 +110,13 @@ static void ended(void *arg, const struct rb_err *err)
     rb_api_state_free(e);
 }
 
-// Never with a grace of 0: that ends the object, not the processes. Not mutating: a repetition changes nothing.
-static void delete_pod(void *arg, const struct rb_err *unreleased)
+static void delete_node(void *arg, const struct rb_err *unreleased)
 {
     (void)unreleased; // by the queue: the object stays until the run's end, but not the process
     struct ending *e = arg;
-    struct rb_api_call call = rb_api_call_new("pods.delete", RB_KUBE_WRITE_TRIES, e, decode_ended, ended);
-    rb_percent_put(&call.target, RB_KUBE_PODS "/%s", e->k->config.namespace, e->name);
-    rb_kube_write_deletion(e->uid, &call.body);
+    struct rb_api_call call = rb_kube_deletion(e->k, e->id, RB_KUBE_WRITE_TRIES, e, ended);
+    if (rb_kube_as_of(e->name) == RB_KUBERNETES_AS_POD)
+        call.decode = decode_ended;
     rb_kube_send(e->k, "DELETE", &call);
 }
 
@@ -191,16 +124,21 @@ static void k8s_terminate(struct rb_provider *p, const char *id, rb_terminate_fn
 {
     struct rb_kube *k = p->state;
     struct ending *e = rb_api_state_create(sizeof *e);
-    *e = (struct ending){.k = k, .fn = fn, .arg = arg};
-    if (!rb_kube_split_id(id, e->name, e->uid)) {
+    char name[64], uid[64];
+    e->k = k;
+    e->id = rb_arena_strdup(&e->arena, id);
+    rb_kube_split_id(id, e->name, e->uid);
+    e->fn = fn;
+    e->arg = arg;
+    if (!rb_kube_split_id(id, name, uid)) {
         struct rb_api_call call = rb_api_call_new("pods.delete", 1, e, NULL, ended);
         struct rb_err err;
-        rb_err_set(&err, RB_E_CLOUD_NOT_FOUND, "'%.100s': expected the id of a pod, NAME.UID", id);
+        rb_err_set(&err, RB_E_CLOUD_NOT_FOUND, "'%.100s': expected the id of a node, NAME.UID", id);
         rb_api_refuse(k->api, &call, &err);
     } else if (k->spec.queue) {
-        rb_kube_delete_workload(k, e->name, e, delete_pod);
+        rb_kube_delete_workload(k, name, e, delete_node);
     } else {
-        delete_pod(e, NULL);
+        delete_node(e, NULL);
     }
 }
 
@@ -232,16 +170,24 @@ static bool k8s_same_place(const struct rb_resources *a, const struct rb_resourc
            same_text(a->kubernetes.namespace, b->kubernetes.namespace);
 }
 
+static int64_t k8s_credentials_end_us(const struct rb_provider *p)
+{
+    const struct rb_kube *k = p->state;
+    return rb_kube_login_ends_us(k->login);
+}
+
 static void k8s_destroy(struct rb_provider *p)
 {
     struct rb_kube *k = p->state;
     if (!k)
         return;
+    rb_kube_watch_end(k);
     rb_api_destroy(k->api);
     rb_kube_login_destroy(k->login);
     rb_kubeconfig_finish(&k->config);
     free(k->last_words);
     free(k->never_ran);
+    free(k->firsts);
     free(k);
     p->state = NULL;
 }
@@ -252,6 +198,7 @@ static bool k8s_create(const struct rb_provider_config *config, struct rb_provid
         return rb_err_set(err, RB_E_HTTP_REQUEST, "k8s: needs an HTTP client");
     struct rb_kube *k = rb_xcalloc(1, sizeof *k);
     k->loop = config->loop;
+    k->http = config->http;
     snprintf(k->region, sizeof k->region, "%s", config->region);
     static const struct rb_catalog none = {0};
     k->prices = config->prices ? config->prices : &none;
@@ -279,6 +226,8 @@ const struct rb_provider_ops rb_provider_k8s = {
     .summary = "Kubernetes",
     .launches_gangs = true,
     .transport = "k8s",
+    .keeps_lifetimes = true,
+    .controller_type = "cpu/1",
     .group_word = "lease",
     .groups_every_run = true,
     .waits_in_queue = true,
@@ -287,10 +236,12 @@ const struct rb_provider_ops rb_provider_k8s = {
     .destroy = k8s_destroy,
     .launch = rb_kube_launch,
     .list = rb_kube_list,
-    .look = k8s_look,
+    .watch = rb_kube_watch,
+    .look = rb_kube_look,
     .terminate = k8s_terminate,
     .renew = rb_kube_renew,
     .clock_us = k8s_clock_us,
+    .credentials_end_us = k8s_credentials_end_us,
     .groups = rb_kube_groups,
     .end_group = rb_kube_end_group,
     .preflight = rb_kube_preflight,

@@ -1,4 +1,4 @@
-// Source: the API reference of Kubernetes, core/v1 PodStatus, and "Pod Lifecycle".
+// Source: the API reference of Kubernetes, core/v1 PodStatus, batch/v1 JobStatus, "Pod Lifecycle" and "Jobs".
 #include "providers/k8s/k8s_decode.h"
 
 #include "base/errors/log.h"
@@ -123,6 +123,12 @@ static const char *const faults[] = {
 // The same of one that has ended before it began.
 static const char *const start_faults[] = {"StartError", "ContainerCannotRun"};
 
+// True if the object has this condition.
+static bool is_in(const struct rb_node *condition)
+{
+    return strcmp(rb_node_member_text(condition, "status"), "True") == 0;
+}
+
 static const struct rb_err *fault_of(const char *reason, const char *message, struct rb_arena *arena)
 {
     struct rb_err *fault = rb_arena_alloc(arena, sizeof *fault);
@@ -137,12 +143,18 @@ struct reading {
     struct rb_arena *arena;
 };
 
+static void set_reason(struct rb_instance *i, const char *reason, const char *message, struct rb_arena *arena)
+{
+    char text[200];
+    rb_log_sanitise(message, strlen(message), text, sizeof text);
+    if (*reason)
+        i->state_reason = rb_arena_printf(arena, "Kubernetes reports %.60s%s%s", reason, text[0] ? ": " : "", text);
+}
+
 static void read_reason(const struct reading *r, struct rb_instance *i)
 {
     const struct rb_node *disrupted = item_with(rb_node_member(r->status, "conditions"), "type", "DisruptionTarget");
-    const char *reason = strcmp(rb_node_member_text(disrupted, "status"), "True") == 0
-                             ? rb_node_member_text(disrupted, "reason")
-                             : "",
+    const char *reason = is_in(disrupted) ? rb_node_member_text(disrupted, "reason") : "",
                *message = rb_node_member_text(disrupted, "message");
     if (!*reason) {
         reason = rb_node_member_text(r->status, "reason");
@@ -152,10 +164,7 @@ static void read_reason(const struct reading *r, struct rb_instance *i)
         reason = rb_node_member_text(r->terminated, "reason");
         message = rb_node_member_text(r->terminated, "message");
     }
-    char text[200];
-    rb_log_sanitise(message, strlen(message), text, sizeof text);
-    if (*reason)
-        i->state_reason = rb_arena_printf(r->arena, "Kubernetes reports %.60s%s%s", reason, text[0] ? ": " : "", text);
+    set_reason(i, reason, message, r->arena);
 }
 
 // A pod whose phase is Failed may have a container that still runs: only the container's end is one.
@@ -187,9 +196,16 @@ static void read_state(const struct reading *r, struct rb_kube_pod *pod)
         read_reason(r, i);
 }
 
+// The Lease that the object names as its owner; a Job's pod names the Job, and goes with the Lease of its run.
+static bool is_its_lease(const struct rb_kube_lease *l, const char *uid, const struct rb_instance *i, bool of_job)
+{
+    return of_job ? i->run_id && l->run_id && strcmp(l->run_id, i->run_id) == 0 : strcmp(l->uid, uid) == 0;
+}
+
 static void read_tags(const struct rb_node *meta, const struct rb_kube_leases *leases, struct rb_arena *arena,
                       struct rb_kube_pod *pod)
 {
+    const bool of_job = item_with(rb_node_member(meta, "ownerReferences"), "kind", "Job") != NULL;
     const struct rb_node *notes = rb_node_member(meta, "annotations");
     const struct rb_node *owner = item_with(rb_node_member(meta, "ownerReferences"), "kind", "Lease");
     const char *uid = rb_node_member_text(owner, "uid"), *anchor = rb_node_member_text(owner, "name");
@@ -206,8 +222,17 @@ static void read_tags(const struct rb_node *meta, const struct rb_kube_leases *l
     if (rb_is_instance_id(anchor) && strlen(anchor) < 64)
         pod->anchor = rb_arena_strdup(arena, anchor);
     for (int k = 0; leases && k < leases->n; k++)
-        if (strcmp(leases->items[k].uid, uid) == 0 && leases->items[k].expires_at)
+        if (is_its_lease(&leases->items[k], uid, i, of_job) && leases->items[k].expires_at)
             i->expires_at = leases->items[k].expires_at;
+}
+
+// "NAME.UID" of the Job that a pod is of, as it is a node's id; NULL: of none.
+static const char *job_of(const struct rb_node *meta, struct rb_arena *arena)
+{
+    const struct rb_node *job = item_with(rb_node_member(meta, "ownerReferences"), "kind", "Job");
+    const char *name = rb_node_member_text(job, "name"), *uid = rb_node_member_text(job, "uid");
+    const bool fits = rb_is_instance_id(name) && strlen(name) < 64 && rb_is_instance_id(uid) && strlen(uid) < 64;
+    return fits && !strchr(uid, '.') ? rb_arena_printf(arena, "%s.%s", name, uid) : NULL;
 }
 
 bool rb_kube_decode_pod(const struct rb_node *object, const char *region, const struct rb_kube_leases *leases,
@@ -237,15 +262,17 @@ bool rb_kube_decode_pod(const struct rb_node *object, const char *region, const 
         pod.group = rb_arena_strdup(arena, group);
     pod.is_ending = rb_node_member(r.meta, "deletionTimestamp") != NULL;
     pod.created_us = instant_of(r.meta, "creationTimestamp");
+    const char *address = rb_arena_printf(arena, "%s.%s", pod.name, pod.uid);
     *i = (struct rb_instance){
-        .id = rb_arena_printf(arena, "%s.%s", pod.name, pod.uid),
+        .id = job_of(r.meta, arena),
+        .address = address, // commands check that they are in this pod, not in one that took its name
         .region = region,
         .market = RB_MARKET_ON_DEMAND,
         .running_at_us = pod.began_us,
         .terminated_at_us = -1,
         .took_place_at_us = pod.created_us > 0 ? pod.created_us : 0, // names are unique
     };
-    i->address = i->id; // commands check that they are in this pod, not in one that took its name
+    i->id = i->id ? i->id : address;
     pod.exit_code = (int)int_of(r.terminated, "exitCode");
     const char *ip = rb_node_member_text(r.status, "podIP");
     if (rb_is_ip_address(ip))
@@ -256,15 +283,135 @@ bool rb_kube_decode_pod(const struct rb_node *object, const char *region, const 
     return true;
 }
 
-bool rb_kube_decode_pods(const struct rb_node *list, const char *region, const struct rb_kube_leases *leases,
-                         struct rb_arena *arena, struct rb_kube_pods *out, const char **out_next, struct rb_err *err)
+// --- Jobs
+
+// With a backoffLimit of 0 the end of one pod is that of the Job, whose condition may come later.
+static void read_job_state(const struct rb_node *status, struct rb_arena *arena, struct rb_kube_pod *job)
+{
+    struct rb_instance *i = &job->instance;
+    const struct rb_node *conditions = rb_node_member(status, "conditions"),
+                         *failed = item_with(conditions, "type", "Failed"),
+                         *complete = item_with(conditions, "type", "Complete");
+    const struct rb_node *end = is_in(failed) ? failed : is_in(complete) ? complete : NULL;
+    i->state = end || job->n_over > 0 ? RB_INSTANCE_TERMINATED
+               : job->is_ending       ? RB_INSTANCE_STOPPING
+                                      : RB_INSTANCE_PENDING;
+    if (end) {
+        i->terminated_at_us = instant_of(end, "lastTransitionTime");
+        set_reason(i, rb_node_member_text(end, "reason"), rb_node_member_text(end, "message"), arena);
+    }
+}
+
+static int count_over(const struct rb_node *status)
+{
+    const struct rb_node *uncounted = rb_node_member(status, "uncountedTerminatedPods");
+    static const char *const ends[] = {"failed", "succeeded"};
+    int64_t n = 0;
+    for (size_t k = 0; k < sizeof ends / sizeof *ends; k++) {
+        const struct rb_node *list = rb_node_member(uncounted, ends[k]);
+        n += int_of(status, ends[k]) > 0;
+        n += list && list->kind == RB_NODE_LIST && list->n_children > 0;
+    }
+    return (int)n;
+}
+
+static bool decode_job(const struct rb_node *object, const char *region, const struct rb_kube_leases *leases,
+                       struct rb_arena *arena, struct rb_kube_pod *out, struct rb_err *err)
+{
+    struct rb_kube_pod job = {.began_us = -1, .waits_for = "", .exit_code = -1, .is_job = true};
+    if (!read_identity(object, arena, &job.name, &job.uid, err))
+        return false;
+    const struct rb_node *meta = rb_node_member(object, "metadata"), *status = rb_node_member(object, "status");
+    job.instance = (struct rb_instance){
+        .id = rb_arena_printf(arena, "%s.%s", job.name, job.uid),
+        .region = region,
+        .market = RB_MARKET_ON_DEMAND,
+        .running_at_us = -1,
+        .terminated_at_us = -1,
+    };
+    job.is_ending = rb_node_member(meta, "deletionTimestamp") != NULL;
+    job.created_us = instant_of(meta, "creationTimestamp");
+    job.n_over = count_over(status);
+    read_tags(meta, leases, arena, &job);
+    read_job_state(status, arena, &job);
+    *out = job;
+    return true;
+}
+
+bool rb_kube_decode_node(enum rb_kubernetes_as as, const struct rb_node *object, const char *region,
+                         const struct rb_kube_leases *leases, struct rb_arena *arena, struct rb_kube_pod *out,
+                         struct rb_err *err)
+{
+    return (as == RB_KUBERNETES_AS_JOB ? decode_job : rb_kube_decode_pod)(object, region, leases, arena, out, err);
+}
+
+static bool is_over(const struct rb_kube_pod *pod)
+{
+    return pod->is_ending || pod->instance.state >= RB_INSTANCE_STOPPING;
+}
+
+void rb_kube_disown(struct rb_kube_pod *pod)
+{
+    pod->has_second = true;
+    pod->instance.state = RB_INSTANCE_STOPPING;
+    pod->instance.address = pod->instance.private_address = NULL;
+    pod->instance.fault = NULL;
+    pod->instance.state_reason = "its pod has ended, and its Job has made another";
+}
+
+// A pod that has ended before the Job was asked for shows so in a listing of pods that was asked for later.
+static void take_pod(struct rb_kube_pod *node, const struct rb_kube_pod *pod)
+{
+    const struct rb_kube_pod known = *node;
+    *node = *pod;
+    node->anchor = known.anchor;
+    node->n_over = known.n_over;
+    if (known.n_over > 0 && !is_over(pod))
+        rb_kube_disown(node);
+}
+
+// Two pods of one Job: the first is the node. A page that was read again shows the same pod twice.
+static void take_second(struct rb_kube_pod *node, const struct rb_kube_pod *pod)
+{
+    const bool is_first =
+        pod->created_us < node->created_us || (pod->created_us == node->created_us && is_over(pod) && !is_over(node));
+    if (strcmp(pod->uid, node->uid) == 0)
+        return;
+    if (is_first)
+        *node = *pod;
+    node->has_second = true;
+}
+
+void rb_kube_join_jobs(struct rb_kube_pods *all)
+{
+    int n = 0;
+    for (int i = 0; i < all->n; i++) {
+        const struct rb_kube_pod *pod = &all->items[i];
+        int at = 0;
+        while (at < n && strcmp(all->items[at].instance.id, pod->instance.id) != 0)
+            at++;
+        if (at == n)
+            all->items[n++] = *pod;
+        else if (all->items[at].is_job)
+            take_pod(&all->items[at], pod);
+        else
+            take_second(&all->items[at], pod);
+    }
+    all->n = n;
+}
+
+// --- lists
+
+bool rb_kube_decode_nodes(enum rb_kubernetes_as as, const struct rb_node *list, const char *region,
+                          const struct rb_kube_leases *leases, struct rb_arena *arena, struct rb_kube_pods *out,
+                          const char **out_next, struct rb_err *err)
 {
     const struct rb_node *items;
     if (!read_items(list, &items, err))
         return false;
     for (const struct rb_node *n = items ? items->first : NULL; n; n = n->next) {
         struct rb_kube_pod pod;
-        if (!rb_kube_decode_pod(n, region, leases, arena, &pod, err))
+        if (!rb_kube_decode_node(as, n, region, leases, arena, &pod, err))
             return false;
         out->items = rb_arena_grow(arena, out->items, out->n, sizeof *out->items);
         out->items[out->n++] = pod;

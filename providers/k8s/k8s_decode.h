@@ -22,22 +22,35 @@ struct rb_kube_leases { struct rb_kube_lease *items; int n; };
 bool rb_kube_decode_leases(const struct rb_node *list, struct rb_arena *arena, struct rb_kube_leases *out,
                           const char **out_next, struct rb_err *err);
 
+// A node of the plan: a pod; or a Job, as long as it has no pod.
 struct rb_kube_pod {
-    struct rb_instance instance;  // id is "NAME.UID", and so is the address
-    const char *name, *uid;
+    struct rb_instance instance;  // id is "NAME.UID" of the object that was launched, the address that of the pod
+    const char *name, *uid;       // of the pod; of the Job, as long as it has none
     const char *group;            // of Kueue; NULL: none
     const char *anchor;           // name of the Lease that it belongs to; NULL: none
     int64_t created_us, began_us; // unix; began: when it got its machine, -1
     const char *waits_for;        // the scheduler's words while it has none; "": none
     bool is_ending;               // its end was asked for
     int exit_code;                // of our container; -1: it has not ended
+    bool is_job;
+    int n_over;                   // of a Job: how many of its pods have ended
+    bool has_second;              // its Job has made a second pod, which no node of the plan is
 };
 // region: of the instances. leases: expiries are theirs, where a pod's is among them; may be NULL.
 bool rb_kube_decode_pod(const struct rb_node *object, const char *region, const struct rb_kube_leases *leases,
                        struct rb_arena *arena, struct rb_kube_pod *out, struct rb_err *err);
+// The object that was launched.
+bool rb_kube_decode_node(enum rb_kubernetes_as as, const struct rb_node *object, const char *region,
+                         const struct rb_kube_leases *leases, struct rb_arena *arena, struct rb_kube_pod *out,
+                         struct rb_err *err);
 struct rb_kube_pods { struct rb_kube_pod *items; int n; };
-bool rb_kube_decode_pods(const struct rb_node *list, const char *region, const struct rb_kube_leases *leases,
-                        struct rb_arena *arena, struct rb_kube_pods *out, const char **out_next, struct rb_err *err);
+// Appends one page of pods, or of Jobs.
+bool rb_kube_decode_nodes(enum rb_kubernetes_as as, const struct rb_node *list, const char *region,
+                          const struct rb_kube_leases *leases, struct rb_arena *arena, struct rb_kube_pods *out,
+                          const char **out_next, struct rb_err *err);
+// Makes one node of each Job and its pods. A Job that was listed comes before its pods.
+void rb_kube_join_jobs(struct rb_kube_pods *all);
+void rb_kube_disown(struct rb_kube_pod *pod); // it is its Job's second pod: not used, and to be ended with the Job
 
 // The path of a member of `sent` that `stored` does not have, such as "spec.activeDeadlineSeconds". False: it has all of
 // them. Members of lists may stand in another order and among others; values may be written in another way.

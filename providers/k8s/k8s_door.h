@@ -31,6 +31,9 @@ struct rb_kube_key {
 };
 // Asks for the cluster of infra k8s/NAME; blocks. Errors: those of the door's process, IO.
 bool rb_kube_door_ask(const char *path, const char *name, bool was_refused, struct rb_kube_key *out, struct rb_err *err);
+// The same for a helper that serves no rbrun: it finds the cluster itself, as spec says.
+bool rb_kube_door_bypass(const char *name, const struct rb_kubernetes_spec *spec, bool was_refused, struct rb_kube_key *out,
+                         struct rb_err *err);
 void rb_kube_door_leave(struct rb_kube_key *key); // the start is over; the key stays
 void rb_kube_key_finish(struct rb_kube_key *key);
 

@@ -1,4 +1,4 @@
-// Source: the API reference of Kubernetes, core/v1 Pod, coordination.k8s.io/v1 Lease, authorization.k8s.io/v1; Pod Security
+// Source: the API reference of Kubernetes, core/v1 Pod, batch/v1 Job, coordination.k8s.io/v1 Lease, authorization.k8s.io/v1; Pod Security
 // Standards, "restricted".
 #include "providers/k8s/k8s_encode.h"
 
@@ -48,11 +48,19 @@ void rb_kube_label(const char *value, char out[static 64])
     snprintf(out, 64, "%.40s", hex);
 }
 
-void rb_kube_pod_name(const char *token, int member, char out[static 64])
+static const char *const prefixes[] = {[RB_KUBERNETES_AS_POD] = "rb-", [RB_KUBERNETES_AS_JOB] = "rbj-"};
+
+void rb_kube_name(enum rb_kubernetes_as as, const char *token, int member, char out[static 64])
 {
     char hex[65];
     rb_digest_sha256(token, strlen(token), hex);
-    snprintf(out, 64, "rb-%.20s-%d", hex, member);
+    snprintf(out, 64, "%s%.20s-%d", prefixes[as], hex, member);
+}
+
+enum rb_kubernetes_as rb_kube_as_of(const char *name)
+{
+    const char *job = prefixes[RB_KUBERNETES_AS_JOB];
+    return strncmp(name, job, strlen(job)) == 0 ? RB_KUBERNETES_AS_JOB : RB_KUBERNETES_AS_POD;
 }
 
 void rb_kube_anchor_name(const char *run_id, char out[static 64])
@@ -103,8 +111,8 @@ static void put_resources(struct rb_json *j, const struct rb_launch *l, const st
 
 // --- the pod
 
-static void put_metadata(struct rb_json *j, const struct rb_launch *l, int member,
-                         const struct rb_kubernetes_spec *spec, const struct rb_kube_anchor *anchor)
+// By these an object is found and recognised.
+static void put_tags(struct rb_json *j, const struct rb_launch *l, int member, const struct rb_kubernetes_spec *spec)
 {
     static const char *const originals[][2] = {{"rb.name", "Name"},
                                                {"rb.run-id", "rb:run-id"},
@@ -114,8 +122,8 @@ static void put_metadata(struct rb_json *j, const struct rb_launch *l, int membe
     static const char *const labels[][2] = {
         {"rb.run-id", "rb:run-id"}, {"rb.launch-id", "rb:launch-id"}, {"rb.owner", "rb:owner"}};
     char name[64], value[64];
-    rb_kube_pod_name(l->token, member, name);
-    rb_json_put(j, "metadata: {name: %s, labels: {", name);
+    rb_kube_name(spec->as, l->token, member, name);
+    rb_json_put(j, "labels: {");
     for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
         const char *tag = rb_launch_tag(l, labels[i][1]);
         if (!tag)
@@ -135,10 +143,20 @@ static void put_metadata(struct rb_json *j, const struct rb_launch *l, int membe
             rb_json_kstring(j, originals[i][0], rb_launch_tag(l, originals[i][1]));
     rb_json_put(j,
                 "'rb.token': %s, 'rb.member': '%d', 'rb.instance-type': %s, 'rb.market': %s, "
-                "'karpenter.sh/do-not-disrupt': 'true', "
-                "'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false'}, ownerReferences: [{apiVersion: "
-                "'coordination.k8s.io/v1', kind: 'Lease', name: %s, uid: %s}]}",
-                l->token, member, l->instance_type, rb_market_name(l->market), anchor->name, anchor->uid);
+                "'karpenter.sh/do-not-disrupt': 'true', 'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false'}",
+                l->token, member, l->instance_type, rb_market_name(l->market));
+}
+
+static void put_metadata(struct rb_json *j, const struct rb_launch *l, int member,
+                         const struct rb_kubernetes_spec *spec, const struct rb_kube_anchor *anchor)
+{
+    char name[64];
+    rb_kube_name(spec->as, l->token, member, name);
+    rb_json_put(j, "metadata: {name: %s", name);
+    put_tags(j, l, member, spec);
+    rb_json_put(j,
+                "ownerReferences: [{apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', name: %s, uid: %s}]}",
+                anchor->name, anchor->uid);
 }
 
 static void put_placement(struct rb_json *j, enum rb_market market, const struct rb_kube_shape *shape,
@@ -190,23 +208,51 @@ static void put_container(struct rb_json *j, const struct rb_launch *l, const st
     rb_json_put(j, "}}]");
 }
 
-void rb_kube_write_pod(const struct rb_launch *l, int member, const struct rb_kube_shape *shape,
-                       const struct rb_kubernetes_spec *spec, const struct rb_kube_anchor *anchor, struct rb_buf *out)
+static void put_pod_spec(struct rb_json *j, const struct rb_launch *l, const struct rb_kube_shape *shape,
+                         const struct rb_kubernetes_spec *spec)
 {
     const int64_t grace_s = spec->grace_us ? (spec->grace_us + RB_US_PER_S - 1) / RB_US_PER_S : DEFAULT_GRACE_S;
+    rb_json_put(j, "spec: {restartPolicy: 'Never', terminationGracePeriodSeconds: %jd", grace_s);
+    if (l->max_lifetime_s > 0)
+        rb_json_kint(j, "activeDeadlineSeconds", l->max_lifetime_s);
+    rb_json_put(j,
+                "automountServiceAccountToken: %i, enableServiceLinks: false, securityContext: {runAsNonRoot: true, "
+                "runAsUser: 1000, runAsGroup: 1000, fsGroup: 1000, seccompProfile: {type: 'RuntimeDefault'}}",
+                l->is_controller);
+    put_placement(j, l->market, shape, spec);
+    put_container(j, l, shape, spec);
+    rb_json_put(j, "}");
+}
+
+// A Job replaces what was deleted, while it still ends, unless podReplacementPolicy says that only what has ended counts;
+// then it has failed once, and backoffLimit forbids another. One that the cluster takes back fails the Job at once.
+static void put_job_spec(struct rb_json *j, const struct rb_launch *l, int member, const struct rb_kube_shape *shape,
+                         const struct rb_kubernetes_spec *spec)
+{
+    rb_json_put(j, "spec: {parallelism: 1, completions: 1, backoffLimit: 0, podReplacementPolicy: 'Failed', podFailurePolicy: "
+                   "{rules: [{action: 'FailJob', onPodConditions: [{type: 'DisruptionTarget', status: 'True'}]}]}, template: "
+                   "{metadata: {");
+    put_tags(j, l, member, spec);
+    rb_json_put(j, "}");
+    put_pod_spec(j, l, shape, spec);
+    rb_json_put(j, "}}");
+}
+
+void rb_kube_write_node(const struct rb_launch *l, int member, const struct rb_kube_shape *shape,
+                        const struct rb_kubernetes_spec *spec, const struct rb_kube_anchor *anchor, struct rb_buf *out)
+{
     struct rb_json j;
     rb_json_init(&j, out, false);
-    rb_json_put(&j, "{apiVersion: 'v1', kind: 'Pod'");
+    if (spec->as == RB_KUBERNETES_AS_JOB)
+        rb_json_put(&j, "{apiVersion: 'batch/v1', kind: 'Job'");
+    else
+        rb_json_put(&j, "{apiVersion: 'v1', kind: 'Pod'");
     put_metadata(&j, l, member, spec, anchor);
-    rb_json_put(&j, "spec: {restartPolicy: 'Never', terminationGracePeriodSeconds: %jd", grace_s);
-    if (l->max_lifetime_s > 0)
-        rb_json_kint(&j, "activeDeadlineSeconds", l->max_lifetime_s);
-    rb_json_put(&j,
-                "automountServiceAccountToken: false, enableServiceLinks: false, securityContext: {runAsNonRoot: true, "
-                "runAsUser: 1000, runAsGroup: 1000, fsGroup: 1000, seccompProfile: {type: 'RuntimeDefault'}}");
-    put_placement(&j, l->market, shape, spec);
-    put_container(&j, l, shape, spec);
-    rb_json_put(&j, "}}");
+    if (spec->as == RB_KUBERNETES_AS_JOB)
+        put_job_spec(&j, l, member, shape, spec);
+    else
+        put_pod_spec(&j, l, shape, spec);
+    rb_json_put(&j, "}");
 }
 
 // --- the others

@@ -24,16 +24,19 @@ bool rb_kube_shape(const char *instance_type, int gpus_of_node, struct rb_arena 
 // A label holds 63 of some characters: longer and other values become a digest of themselves; annotations hold the
 // originals.
 void rb_kube_label(const char *value, char out[static 64]);
-// "rb-<20 hex of the token's digest>-<member>": whoever repeats the launch writes the same object.
-void rb_kube_pod_name(const char *token, int member, char out[static 64]);
+// "rb-<20 hex of the token's digest>-<member>", of a Job "rbj-..": a repeated launch writes the same object, and a name
+// says what it is.
+void rb_kube_name(enum rb_kubernetes_as as, const char *token, int member, char out[static 64]);
+enum rb_kubernetes_as rb_kube_as_of(const char *name);
 // The Lease to which all pods of a run belong: deleting it ends them, whoever lives.
 void rb_kube_anchor_name(const char *run_id, char out[static 64]);
 
 struct rb_kube_anchor { const char *name, *uid; };
 
-// The script of PID 1 is the launch's user data.
-void rb_kube_write_pod(const struct rb_launch *launch, int member, const struct rb_kube_shape *shape,
-                      const struct rb_kubernetes_spec *spec, const struct rb_kube_anchor *anchor, struct rb_buf *out);
+// The script of PID 1 is the launch's user data. Where the spec says so it is a Job with one such pod, which makes no second
+// one for a pod that fails, is evicted or deleted.
+void rb_kube_write_node(const struct rb_launch *launch, int member, const struct rb_kube_shape *shape,
+                       const struct rb_kubernetes_spec *spec, const struct rb_kube_anchor *anchor, struct rb_buf *out);
 // A lease from `now` until the launch's or the renewal's `until`, both instants. The uid and version are those of the one
 // that is renewed, NULL: a new one. A renewal without the uid would make a lease where it has been deleted meanwhile.
 struct rb_kube_version { const char *uid, *resource_version; };

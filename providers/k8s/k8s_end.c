@@ -89,7 +89,8 @@ static bool decode_pods(void *arg, const char *body, size_t n, struct rb_err *er
     struct ending *e = arg;
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     return rb_doc_parse_json(&doc, "answer", body, n, err) &&
-           rb_kube_decode_pods(doc.root, e->k->region, NULL, &e->arena, &e->pods, &e->next_page, err);
+           rb_kube_decode_nodes(RB_KUBERNETES_AS_POD, doc.root, e->k->region, NULL, &e->arena, &e->pods, &e->next_page,
+                                err);
 }
 
 static void pods_known(void *arg, const struct rb_err *err)

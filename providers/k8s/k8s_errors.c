@@ -39,12 +39,14 @@ static struct rb_api_row classify(long status, const char *reason, const char *m
                                      sizeof status_rows / sizeof status_rows[0], status, reason, message);
 }
 
-static const char *advice(enum rb_err_number number)
+static const char *advice(enum rb_err_number number, const char *message)
 {
-    return number == RB_E_PERMISSION        ? "; docs/policies/k8s-role.yaml is the Role to grant"
-           : number == RB_E_QUOTA           ? ": ask for more, or plan with less"
-           : number == RB_E_K8S_CREDENTIALS ? "; log in to the cluster again"
-                                            : "";
+    const bool of_jobs = strstr(message, "\"jobs\"") != NULL;
+    return number == RB_E_PERMISSION && of_jobs ? "; docs/policies/k8s-role-jobs.yaml is the Role to grant"
+           : number == RB_E_PERMISSION          ? "; docs/policies/k8s-role.yaml is the Role to grant"
+           : number == RB_E_QUOTA               ? ": ask for more, or plan with less"
+           : number == RB_E_K8S_CREDENTIALS     ? "; log in to the cluster again"
+                                                : "";
 }
 
 // What Go's server says of a path that nothing serves, such as one of an API group that is not installed. Another 404 may
@@ -63,14 +65,14 @@ enum rb_api_reaction rb_kube_judge(long status, const char *body, size_t n, stru
         strcmp(rb_node_member_text(doc.root, "kind"), "Status") != 0) {
         if (status != 401)
             return rb_api_judge_stranger(status, "Kubernetes", err);
-        rb_err_set(err, RB_E_K8S_CREDENTIALS, "Unauthorized%s", advice(RB_E_K8S_CREDENTIALS));
+        rb_err_set(err, RB_E_K8S_CREDENTIALS, "Unauthorized%s", advice(RB_E_K8S_CREDENTIALS, ""));
         return RB_API_REFRESH;
     }
     const char *m = rb_node_member_text(doc.root, "message"), *r = rb_node_member_text(doc.root, "reason");
     rb_log_sanitise(m, strlen(m), message, sizeof message);
     rb_log_sanitise(*r ? r : "no reason given", *r ? strlen(r) : 15, reason, sizeof reason);
     const struct rb_api_row row = classify(status, r, m);
-    rb_err_set(err, row.number, "%s: %s%s", reason, message, advice(row.number));
+    rb_err_set(err, row.number, "%s: %s%s", reason, message, advice(row.number, m));
     return row.reaction;
 }
 

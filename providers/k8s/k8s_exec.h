@@ -3,8 +3,11 @@
 #ifndef RB_PROVIDERS_K8S_EXEC_H
 #define RB_PROVIDERS_K8S_EXEC_H
 
+struct rb_kubernetes_spec;
+
 struct rb_kube_exec {
-    const char *door;   // path of the socket (k8s_door.h)
+    const char *door;   // path of the socket (k8s_door.h); NULL: the cluster is found by spec
+    const struct rb_kubernetes_spec *spec;
     const char *name;   // of infra k8s/NAME
     const char *pod;    // NAME.UID: the command runs in this pod, and in no other that has its name
     const char *remote; // for sh -c in the pod's home

@@ -1,4 +1,4 @@
-// Launches pods: first the Lease that they will belong to, then one pod after the other. A pod's name follows from the
+// Launches pods, or Jobs: first the Lease that they will belong to, then one after the other. Its name follows from the
 // launch's token, so that a repeated request finds what an earlier one made. When one of a gang is refused, those before
 // it are deleted again.
 #include "base/text/units.h"
@@ -19,10 +19,10 @@ struct launch {
     struct rb_instance *instances; // [n_made]
     int n, n_made;
     int anchor_tries;
-    struct rb_kube_pod pod; // of the last answer
-    struct rb_buf body;     // of the last POST
-    struct rb_err dropped;  // the cluster did not keep a field; code NONE: it kept all
-    struct rb_err refusal;  // while what was made is deleted
+    struct rb_kube_pod node; // of the last answer
+    struct rb_buf body;      // of the last POST
+    struct rb_err dropped;   // the cluster did not keep a field; code NONE: it kept all
+    struct rb_err refusal;   // while what was made is deleted
     rb_launch_fn *fn;
     void *arg;
 };
@@ -55,7 +55,8 @@ bool rb_kube_check_launch(const struct rb_kube *k, const struct rb_launch *what,
 {
     if (!what->image_id || !rb_launch_tag(what, "rb:run-id") || !rb_launch_tag(what, "rb:owner")) {
         rb_err_set(err, RB_E_K8S_LAUNCH,
-                   "k8s/%s: no image; name one in the job, best by its digest: image: registry/image@sha256:...", k->region);
+                   "k8s/%s: no image; name one in the job, best by its digest: image: registry/image@sha256:...",
+                   k->region);
         if (err)
             snprintf(err->key, sizeof err->key, "resources.image_id");
         return false;
@@ -69,7 +70,7 @@ bool rb_kube_check_stored(const struct rb_buf *sent, const struct rb_node *store
     char field[200];
     return !rb_doc_parse_json(&doc, "request", rb_buf_str(sent), sent->len, err) ||
            !rb_kube_find_dropped(doc.root, stored, field, sizeof field) ||
-           rb_err_set(err, RB_E_K8S_FIELD, "pod %s: the cluster dropped %s: an old version, or an admission rule", name,
+           rb_err_set(err, RB_E_K8S_FIELD, "%s: the cluster dropped %s: an old version, or an admission rule", name,
                       field);
 }
 
@@ -84,7 +85,7 @@ static void deleted(void *arg, const struct rb_err *err)
         char name[64], uid[64];
         rb_kube_split_id(l->instances[l->n_made - 1].id, name, uid);
         rb_err_renumber(&l->refusal, RB_E_OUTCOME_UNKNOWN);
-        rb_err_prefix(&l->refusal, "pod %s may still be there (%.200s)", name, err->message);
+        rb_err_prefix(&l->refusal, "%s may still be there (%.200s)", name, err->message);
         answer(l, &l->refusal);
         return;
     }
@@ -94,15 +95,12 @@ static void deleted(void *arg, const struct rb_err *err)
 
 static void delete_next(struct launch *l)
 {
-    char name[64], uid[64];
     if (l->n_made == 0) {
         answer(l, &l->refusal);
         return;
     }
-    struct rb_api_call call = new_call("pods.delete", RB_KUBE_WRITE_TRIES, l, rb_kube_decode_any, deleted);
-    rb_kube_split_id(l->instances[l->n_made - 1].id, name, uid);
-    rb_percent_put(&call.target, RB_KUBE_PODS "/%s", l->k->config.namespace, name);
-    rb_kube_write_deletion(uid, &call.body);
+    struct rb_api_call call = rb_kube_deletion(l->k, l->instances[l->n_made - 1].id, RB_KUBE_WRITE_TRIES, l, deleted);
+    call.drop = destroy;
     rb_kube_send(l->k, "DELETE", &call);
 }
 
@@ -128,19 +126,19 @@ static void refuse(struct launch *l, const struct rb_err *err)
         delete_next(l);
 }
 
-// --- pods
+// --- the nodes
 
 static void post_next(struct launch *l);
 
-static void take_pod(struct launch *l)
+static void take_node(struct launch *l)
 {
     struct rb_err other;
-    if (!l->pod.instance.token || strcmp(l->pod.instance.token, l->what.token) != 0) {
-        rb_err_set(&other, RB_E_K8S_LAUNCH, "pod %s exists and is not of this launch: look at it by hand", l->pod.name);
+    if (!l->node.instance.token || strcmp(l->node.instance.token, l->what.token) != 0) {
+        rb_err_set(&other, RB_E_K8S_LAUNCH, "%s exists and is not of this launch: look at it by hand", l->node.name);
         refuse(l, &other);
         return;
     }
-    l->instances[l->n_made++] = l->pod.instance;
+    l->instances[l->n_made++] = l->node.instance;
     if (l->dropped.code)
         refuse(l, &l->dropped);
     else if (l->n_made == l->n)
@@ -149,12 +147,12 @@ static void take_pod(struct launch *l)
         post_next(l);
 }
 
-static bool decode_pod(void *arg, const char *body, size_t n, struct rb_err *err)
+static bool decode_node(void *arg, const char *body, size_t n, struct rb_err *err)
 {
     struct launch *l = arg;
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     return rb_doc_parse_json(&doc, "answer", body, n, err) &&
-           rb_kube_decode_pod(doc.root, l->k->region, NULL, &l->arena, &l->pod, err);
+           rb_kube_decode_node(l->k->spec.as, doc.root, l->k->region, NULL, &l->arena, &l->node, err);
 }
 
 static bool decode_created(void *arg, const char *body, size_t n, struct rb_err *err)
@@ -162,9 +160,9 @@ static bool decode_created(void *arg, const char *body, size_t n, struct rb_err 
     struct launch *l = arg;
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     if (!rb_doc_parse_json(&doc, "answer", body, n, err) ||
-        !rb_kube_decode_pod(doc.root, l->k->region, NULL, &l->arena, &l->pod, err))
+        !rb_kube_decode_node(l->k->spec.as, doc.root, l->k->region, NULL, &l->arena, &l->node, err))
         return false;
-    rb_kube_check_stored(&l->body, doc.root, l->pod.name, &l->dropped);
+    rb_kube_check_stored(&l->body, doc.root, l->node.name, &l->dropped);
     return true;
 }
 
@@ -173,7 +171,7 @@ static void known(void *arg, const struct rb_err *err)
     struct launch *l = arg;
     struct rb_err gone;
     if (!err) {
-        take_pod(l);
+        take_node(l);
         return;
     }
     gone = *err;
@@ -184,9 +182,9 @@ static void known(void *arg, const struct rb_err *err)
 static void ask_known(struct launch *l)
 {
     char name[64];
-    struct rb_api_call call = new_call("pods.get", RB_KUBE_READ_TRIES, l, decode_pod, known);
-    rb_kube_pod_name(l->what.token, l->n_made, name);
-    rb_percent_put(&call.target, RB_KUBE_PODS "/%s", l->k->config.namespace, name);
+    struct rb_api_call call = new_call(rb_kube_calls[l->k->spec.as].get, RB_KUBE_READ_TRIES, l, decode_node, known);
+    rb_kube_name(l->k->spec.as, l->what.token, l->n_made, name);
+    rb_kube_put_node(l->k, name, &call.target);
     rb_kube_send(l->k, "GET", &call);
 }
 
@@ -194,7 +192,7 @@ static void created(void *arg, const struct rb_err *err)
 {
     struct launch *l = arg;
     if (!err)
-        take_pod(l);
+        take_node(l);
     else if (rb_kube_exists_already(err))
         ask_known(l);
     else
@@ -204,13 +202,15 @@ static void created(void *arg, const struct rb_err *err)
 static void post_next(struct launch *l)
 {
     const struct rb_kube_anchor anchor = {l->anchor.name, l->anchor.uid};
-    struct rb_api_call call = new_call("pods.create", RB_KUBE_WRITE_TRIES, l, decode_created, created);
+    struct rb_api_call call =
+        new_call(rb_kube_calls[l->k->spec.as].create, RB_KUBE_WRITE_TRIES, l, decode_created, created);
     call.mutating = true;
     rb_buf_clear(&l->body);
     l->dropped = (struct rb_err){0};
-    rb_kube_write_pod(&l->what, l->n_made, &l->shape, &l->k->spec, &anchor, &l->body);
+    rb_kube_write_node(&l->what, l->n_made, &l->shape, &l->k->spec, &anchor, &l->body);
     rb_buf_append(&call.body, l->body.data, l->body.len);
-    rb_percent_put(&call.target, RB_KUBE_PODS "?fieldValidation=%s", l->k->config.namespace, "Strict");
+    rb_kube_put_nodes(l->k, l->k->spec.as, &call.target);
+    rb_buf_puts(&call.target, "?fieldValidation=Strict");
     rb_kube_send(l->k, "POST", &call);
 }
 

@@ -18,6 +18,7 @@ struct renewal {
     const char **ids; // [n]
     int n, next, conflicts;
     int64_t until_us;
+    enum rb_kubernetes_as as; // what is asked for
     struct rb_kube_pod pod;
     struct rb_kube_lease lease;
     rb_terminate_fn *fn;
@@ -33,7 +34,8 @@ static void answer(struct renewal *r, const struct rb_err *err)
         err = NULL; // instances that are gone carry no lease
     if (err && err->code == RB_ERR_DENIED) {
         denied = *err;
-        rb_err_set(&denied, RB_E_PERMISSION, "%s; allow get and update of leases, and get of pods", err->message);
+        rb_err_set(&denied, RB_E_PERMISSION, "%s; allow get and update of leases, and get of pods or jobs",
+                   err->message);
         err = &denied;
     }
     r->fn(r->arg, err);
@@ -91,7 +93,7 @@ static bool decode_pod(void *arg, const char *body, size_t n, struct rb_err *err
     struct renewal *r = arg;
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     return rb_doc_parse_json(&doc, "answer", body, n, err) &&
-           rb_kube_decode_pod(doc.root, r->k->region, NULL, &r->arena, &r->pod, err);
+           rb_kube_decode_node(r->as, doc.root, r->k->region, NULL, &r->arena, &r->pod, err);
 }
 
 static void pod_known(void *arg, const struct rb_err *err)
@@ -125,8 +127,9 @@ static void ask_pod(struct renewal *r)
         return;
     }
     r->next++;
-    struct rb_api_call call = rb_api_call_new("pods.get", RB_KUBE_READ_TRIES, r, decode_pod, pod_known);
-    rb_percent_put(&call.target, RB_KUBE_PODS "/%s", r->k->config.namespace, name);
+    r->as = rb_kube_as_of(name);
+    struct rb_api_call call = rb_api_call_new(rb_kube_calls[r->as].get, RB_KUBE_READ_TRIES, r, decode_pod, pod_known);
+    rb_kube_put_node(r->k, name, &call.target);
     rb_kube_send(r->k, "GET", &call);
 }
 

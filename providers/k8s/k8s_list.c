@@ -1,20 +1,24 @@
-// Lists the pods of a run, with the leases of the runs they belong to. Nobody in a cluster says "sold out": a pod of ours
-// that has waited for a machine for longer than resources.kubernetes.queue_timeout is deleted here, and then reported so.
+// Lists the pods of a run, with the leases of the runs they belong to; before them its Jobs, where its nodes are Jobs.
+// A cluster does not say "sold out": a pod of ours that has waited for a machine for longer than
+// resources.kubernetes.queue_timeout is deleted here, and then reported so. So is a Job that made a second pod.
 #include "providers/k8s/k8s_errors.h"
 #include "providers/k8s/k8s_words.h"
 #include "providers/wire/percent.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { MAX_PAGES = 1000 };
 static const int64_t queue_timeout_us = 30 * 60 * RB_US_PER_S; // a node with GPUs that boots takes up to 15 minutes
 
 struct listing {
     struct rb_kube_hearing hearing; // first: arena, cluster, pods
-    const char *run_id; // NULL: any
+    const char *run_id;             // NULL: any
     struct rb_kube_leases leases;
-    const char *next;                 // page; NULL: the first, or none
-    int n_pages, n_restarts, overdue; // overdue: the pod that is being deleted
+    enum rb_kubernetes_as kind;  // of the nodes that are being listed
+    const char *next;            // page; NULL: the first, or none
+    int n_pages, n_restarts, at; // at: the node that is being deleted
     bool incomplete;
     rb_list_fn *fn;
     void *arg;
@@ -29,7 +33,7 @@ static void answer(struct listing *l, const struct rb_err *err)
     rb_api_state_free(l);
 }
 
-// --- those that waited for too long
+// --- those that waited for too long, or are two
 
 static bool is_overdue(const struct listing *l, const struct rb_kube_pod *pod)
 {
@@ -42,14 +46,14 @@ static bool is_overdue(const struct listing *l, const struct rb_kube_pod *pod)
            clock_us - pod->created_us > limit_us;
 }
 
-static void end_overdue(struct listing *l);
+static void end_next(struct listing *l);
 
 // A pod that could not be deleted goes on waiting until the next listing.
 static void overdue_ended(void *arg, const struct rb_err *err)
 {
     struct listing *l = arg;
-    struct rb_kube_pod *pod = &l->hearing.pods.items[l->overdue++];
-    if (!err || err->code == RB_ERR_NOT_FOUND) {
+    struct rb_kube_pod *pod = &l->hearing.pods.items[l->at++];
+    if (!pod->has_second && (!err || err->code == RB_ERR_NOT_FOUND)) {
         pod->instance.state = RB_INSTANCE_TERMINATED;
         pod->instance.terminated_at_us = rb_api_clock_us(l->hearing.k->api);
         pod->instance.sold_out = true;
@@ -57,47 +61,46 @@ static void overdue_ended(void *arg, const struct rb_err *err)
             rb_arena_printf(&l->hearing.arena, "no machine within resources.kubernetes.queue_timeout (%s)",
                             *pod->waits_for ? pod->waits_for : "the scheduler says no more");
     }
-    end_overdue(l);
+    end_next(l);
 }
 
-static void delete_overdue(void *arg, const struct rb_err *unreleased)
+static void delete_node(void *arg, const struct rb_err *unreleased)
 {
     (void)unreleased; // by the queue
     struct listing *l = arg;
-    const struct rb_kube_pod *pod = &l->hearing.pods.items[l->overdue];
-    struct rb_api_call call = rb_api_call_new("pods.delete", 1, l, rb_kube_decode_any, overdue_ended);
-    rb_percent_put(&call.target, RB_KUBE_PODS "/%s", l->hearing.k->config.namespace, pod->name);
-    rb_kube_write_deletion(pod->uid, &call.body);
+    struct rb_api_call call =
+        rb_kube_deletion(l->hearing.k, l->hearing.pods.items[l->at].instance.id, 1, l, overdue_ended);
     rb_kube_send(l->hearing.k, "DELETE", &call);
 }
 
-static void end_overdue(struct listing *l)
+static void end_next(struct listing *l)
 {
-    while (l->overdue < l->hearing.pods.n && !is_overdue(l, &l->hearing.pods.items[l->overdue]))
-        l->overdue++;
-    if (l->overdue == l->hearing.pods.n) {
+    const struct rb_kube_pods *pods = &l->hearing.pods;
+    while (l->at < pods->n && !pods->items[l->at].has_second && !is_overdue(l, &pods->items[l->at]))
+        l->at++;
+    if (l->at == pods->n) {
         answer(l, NULL);
         return;
     }
-    const struct rb_kube_pod *pod = &l->hearing.pods.items[l->overdue];
+    const struct rb_kube_pod *pod = &pods->items[l->at];
     if (pod->group)
-        rb_kube_delete_workload(l->hearing.k, pod->name, l, delete_overdue);
+        rb_kube_delete_workload(l->hearing.k, pod->name, l, delete_node);
     else
-        delete_overdue(l, NULL);
+        delete_node(l, NULL);
 }
 
 // --- pages
 
-static void ask_pods(struct listing *l);
+static void ask_nodes(struct listing *l);
 static void ask_leases(struct listing *l);
 
-static bool decode_pods(void *arg, const char *body, size_t n, struct rb_err *err)
+static bool decode_nodes(void *arg, const char *body, size_t n, struct rb_err *err)
 {
     struct listing *l = arg;
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     return rb_doc_parse_json(&doc, "answer", body, n, err) &&
-           rb_kube_decode_pods(doc.root, l->hearing.k->region, &l->leases, &l->hearing.arena, &l->hearing.pods,
-                               &l->next, err);
+           rb_kube_decode_nodes(l->kind, doc.root, l->hearing.k->region, &l->leases, &l->hearing.arena,
+                                &l->hearing.pods, &l->next, err);
 }
 
 // The server forgets the rest of a listing after some minutes.
@@ -131,28 +134,57 @@ static void page_known(struct listing *l, const struct rb_err *err, void (*ask)(
 
 static void words_are_known(void *state)
 {
-    end_overdue(state);
+    end_next(state);
 }
 
-static void pods_are_known(struct listing *l)
+// A Job counts what has ended; what was removed by force, or by an old server, it has forgotten. We have not.
+static void compare_with_first(struct rb_kube *k, struct rb_kube_pod *pod)
 {
+    int at = 0;
+    if (!pod->instance.address || strcmp(pod->instance.id, pod->instance.address) == 0)
+        return; // a pod of no Job, or a Job without one
+    while (at < k->n_firsts && strcmp(k->firsts[at].job, pod->instance.id) != 0)
+        at++;
+    if (at == k->n_firsts) {
+        k->firsts = rb_grow(k->firsts, k->n_firsts, sizeof *k->firsts);
+        snprintf(k->firsts[at].job, sizeof k->firsts[at].job, "%s", pod->instance.id);
+        snprintf(k->firsts[at].uid, sizeof k->firsts[at].uid, "%s", pod->uid);
+        k->n_firsts++;
+    } else if (strcmp(k->firsts[at].uid, pod->uid) != 0) {
+        rb_kube_disown(pod);
+    }
+}
+
+static void all_are_known(struct listing *l)
+{
+    rb_kube_join_jobs(&l->hearing.pods);
+    for (int i = 0; i < l->hearing.pods.n; i++)
+        compare_with_first(l->hearing.k, &l->hearing.pods.items[i]);
     // Other runs' pods are other controllers' affair.
-    l->overdue = l->run_id ? 0 : l->hearing.pods.n;
+    l->at = l->run_id ? 0 : l->hearing.pods.n;
     if (l->run_id)
         rb_kube_hear(&l->hearing, words_are_known);
     else
-        end_overdue(l);
-}
-
-static void pods_known(void *arg, const struct rb_err *err)
-{
-    page_known(arg, err, ask_pods, pods_are_known);
+        end_next(l);
 }
 
 static void ask_pods(struct listing *l)
 {
-    struct rb_api_call call = rb_api_call_new("pods.list", RB_KUBE_READ_TRIES, l, decode_pods, pods_known);
-    rb_percent_put(&call.target, RB_KUBE_PODS, l->hearing.k->config.namespace);
+    l->kind = RB_KUBERNETES_AS_POD;
+    ask_nodes(l);
+}
+
+static void nodes_known(void *arg, const struct rb_err *err)
+{
+    struct listing *l = arg;
+    page_known(l, err, ask_nodes, l->kind == RB_KUBERNETES_AS_POD ? all_are_known : ask_pods);
+}
+
+static void ask_nodes(struct listing *l)
+{
+    struct rb_api_call call =
+        rb_api_call_new(rb_kube_calls[l->kind].list, RB_KUBE_READ_TRIES, l, decode_nodes, nodes_known);
+    rb_kube_put_nodes(l->hearing.k, l->kind, &call.target);
     rb_kube_put_page(&call.target, l->run_id, l->next);
     rb_kube_send(l->hearing.k, "GET", &call);
 }
@@ -165,9 +197,15 @@ static bool decode_leases(void *arg, const char *body, size_t n, struct rb_err *
            rb_kube_decode_leases(doc.root, &l->hearing.arena, &l->leases, &l->next, err);
 }
 
+static void ask_first_nodes(struct listing *l)
+{
+    l->kind = l->hearing.k->spec.as;
+    ask_nodes(l);
+}
+
 static void leases_known(void *arg, const struct rb_err *err)
 {
-    page_known(arg, err, ask_leases, ask_pods);
+    page_known(arg, err, ask_leases, ask_first_nodes);
 }
 
 static void ask_leases(struct listing *l)

@@ -8,22 +8,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-// docs/policies/k8s-role.yaml, which a test compares.
-static const struct rb_kube_right rights[] = {
-    {"", "pods", NULL, "create"},
-    {"", "pods", NULL, "get"},
-    {"", "pods", NULL, "list"},
-    {"", "pods", NULL, "delete"},
-    {"", "pods", "exec", "get"},
-    {"", "pods", "exec", "create"},
-    {"coordination.k8s.io", "leases", NULL, "create"},
-    {"coordination.k8s.io", "leases", NULL, "get"},
-    {"coordination.k8s.io", "leases", NULL, "list"},
-    {"coordination.k8s.io", "leases", NULL, "update"},
-    {"coordination.k8s.io", "leases", NULL, "delete"},
-    {"kueue.x-k8s.io", "workloads", NULL, "delete"}, // the last: only in a queue
+// docs/policies/k8s-role.yaml and k8s-role-jobs.yaml, which a test compares.
+static const struct needed {
+    struct rb_kube_right right;
+    enum { ALWAYS, AS_POD, AS_JOB, IN_QUEUE } when;
+} rights[] = {
+    {{"", "pods", NULL, "create"}, AS_POD},
+    {{"", "pods", NULL, "get"}, AS_POD},
+    {{"", "pods", NULL, "delete"}, AS_POD},
+    {{"batch", "jobs", NULL, "create"}, AS_JOB},
+    {{"batch", "jobs", NULL, "get"}, AS_JOB},
+    {{"batch", "jobs", NULL, "list"}, AS_JOB},
+    {{"batch", "jobs", NULL, "delete"}, AS_JOB},
+    {{"", "pods", NULL, "list"}, ALWAYS},
+    {{"", "pods", "exec", "get"}, ALWAYS},
+    {{"", "pods", "exec", "create"}, ALWAYS},
+    {{"coordination.k8s.io", "leases", NULL, "create"}, ALWAYS},
+    {{"coordination.k8s.io", "leases", NULL, "get"}, ALWAYS},
+    {{"coordination.k8s.io", "leases", NULL, "list"}, ALWAYS},
+    {{"coordination.k8s.io", "leases", NULL, "update"}, ALWAYS},
+    {{"coordination.k8s.io", "leases", NULL, "delete"}, ALWAYS},
+    {{"kueue.x-k8s.io", "workloads", NULL, "delete"}, IN_QUEUE},
 };
 enum { N_RIGHTS = sizeof rights / sizeof *rights };
+
+static bool is_needed(const struct needed *n, const struct rb_kubernetes_spec *spec)
+{
+    return n->when == ALWAYS || (n->when == IN_QUEUE && spec->queue) ||
+           n->when == (spec->as == RB_KUBERNETES_AS_JOB ? AS_JOB : AS_POD);
+}
 
 struct preflight {
     struct rb_arena arena;
@@ -70,6 +83,7 @@ static const struct {
     const char *name, *loss;
 } conveniences[] = {
     {{"", "events", NULL, "list"}, false, "list events", "nobody says why a pod waits"},
+    {{"", "pods", NULL, "watch"}, false, "watch pods", "what happens to a pod is noticed by the next listing, within seconds"},
     {{"", "pods", "log", "get"}, false, "get pods/log", "the last words of a pod that failed are not shown"},
     {{"", "resourcequotas", NULL, "list"}, false, "list resourcequotas", "a plan is not compared with quotas"},
     {{"", "nodes", NULL, "list"},
@@ -161,7 +175,7 @@ static bool decode_dry_run(void *arg, const char *body, size_t n, struct rb_err 
     char name[64];
     if (!rb_doc_parse_json(&doc, "answer", body, n, err))
         return false;
-    rb_kube_pod_name(p->what.token, 0, name);
+    rb_kube_name(p->k->spec.as, p->what.token, 0, name);
     if (rb_kube_check_stored(&p->body, doc.root, name, &p->dropped) && p->k->spec.queue && !is_held_back(doc.root))
         rb_err_set(&p->dropped, RB_E_K8S_LAUNCH,
                    "k8s/%s: no Kueue holds pods of namespace %s back, so that queue %s would mean nothing; remove "
@@ -180,10 +194,11 @@ static void dry_run_done(void *arg, const struct rb_err *err)
 static void ask_pod(struct preflight *p)
 {
     static const struct rb_kube_anchor anchor = {"rb-preflight", "00000000-0000-4000-8000-000000000000"};
-    struct rb_api_call call = new_call("pods.create", p, decode_dry_run, dry_run_done);
-    rb_kube_write_pod(&p->what, 0, &p->shape, &p->k->spec, &anchor, &p->body);
+    struct rb_api_call call = new_call(rb_kube_calls[p->k->spec.as].create, p, decode_dry_run, dry_run_done);
+    rb_kube_write_node(&p->what, 0, &p->shape, &p->k->spec, &anchor, &p->body);
     rb_buf_append(&call.body, p->body.data, p->body.len);
-    rb_percent_put(&call.target, RB_KUBE_PODS "?dryRun=%s&fieldValidation=%s", p->k->config.namespace, "All", "Strict");
+    rb_kube_put_nodes(p->k, p->k->spec.as, &call.target);
+    rb_buf_puts(&call.target, "?dryRun=All&fieldValidation=Strict");
     rb_kube_send(p->k, "POST", &call);
 }
 
@@ -200,7 +215,7 @@ static bool decode_review(void *arg, const char *body, size_t n, struct rb_err *
 static void right_known(void *arg, const struct rb_err *err)
 {
     struct preflight *p = arg;
-    const struct rb_kube_right *r = &rights[p->right++];
+    const struct rb_kube_right *r = &rights[p->right++].right;
     if (err) {
         end(p, err);
         return;
@@ -214,15 +229,18 @@ static void right_known(void *arg, const struct rb_err *err)
 static void ask_next_right(struct preflight *p)
 {
     struct rb_err denied;
-    if (p->right < N_RIGHTS - !p->k->spec.queue) {
+    while (p->right < N_RIGHTS && !is_needed(&rights[p->right], &p->k->spec))
+        p->right++;
+    if (p->right < N_RIGHTS) {
         struct rb_api_call call = new_call("selfsubjectaccessreviews.create", p, decode_review, right_known);
-        rb_kube_write_question(&rights[p->right], p->k->config.namespace, &call.body);
+        rb_kube_write_question(&rights[p->right].right, p->k->config.namespace, &call.body);
         rb_buf_puts(&call.target, RB_KUBE_REVIEWS);
         rb_kube_send(p->k, "POST", &call);
     } else if (p->missing.len > 0) {
         rb_err_set(&denied, RB_E_PERMISSION,
-                   "rights missing in namespace %s (%s): %s; docs/policies/k8s-role.yaml is the Role to grant",
-                   p->k->config.namespace, p->k->config.source, rb_buf_str(&p->missing));
+                   "rights missing in namespace %s (%s): %s; docs/policies/%s is the Role to grant",
+                   p->k->config.namespace, p->k->config.source, rb_buf_str(&p->missing),
+                   p->k->spec.as == RB_KUBERNETES_AS_JOB ? "k8s-role-jobs.yaml" : "k8s-role.yaml");
         end(p, &denied);
     } else {
         ask_pod(p);

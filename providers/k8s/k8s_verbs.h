@@ -7,6 +7,7 @@
 #include "providers/k8s/kube_login.h"
 #include "providers/wire/api_call.h"
 
+struct rb_kube_first { char job[128], uid[64]; }; // a Job's id, and its first pod
 struct rb_kube_last_words { char uid[64], text[400]; }; // of a pod that failed; text "": none
 
 // A pod that was deleted before it had a machine: its object may have gone at once, and only that answer has shown it.
@@ -20,11 +21,15 @@ struct rb_kube {
     struct rb_kubernetes_spec spec;
     const struct rb_catalog *prices; // of clouds; never NULL
     struct rb_api *api;
+    struct rb_http *http;         // of the api
+    struct rb_kube_watch *watch;  // NULL: none
     bool no_events, no_logs; // we have no right to them
     struct rb_kube_last_words *last_words; // [n_last_words], as far as they were asked for
     int n_last_words;
     struct rb_kube_never_ran *never_ran; // [n_never_ran], of those that were ended here
     int n_never_ran;
+    struct rb_kube_first *firsts; // [n_firsts], of the Jobs that were seen with a pod
+    int n_firsts;
 };
 
 enum {
@@ -33,6 +38,17 @@ enum {
     RB_KUBE_PAGE = 500,
     RB_KUBE_RESTARTS = 2, // of a listing whose rest the server has forgotten
 };
+
+// What launches make: pods, or Jobs (resources.kubernetes.as). Of a name the prefix says which (k8s_encode.h), so only what
+// launches and lists asks the job.
+struct rb_kube_calls { const char *create, *get, *list; }; // for messages: "pods.create"
+extern const struct rb_kube_calls rb_kube_calls[]; // by enum rb_kubernetes_as
+// Appends the path of all of them, or of the one of this name.
+void rb_kube_put_nodes(const struct rb_kube *k, enum rb_kubernetes_as as, struct rb_buf *target);
+void rb_kube_put_node(const struct rb_kube *k, const char *name, struct rb_buf *target);
+// The deletion of what was launched as this id, and of none that has its name now; to be sent with "DELETE". Never with a
+// grace of 0: that ends the object, not the processes. Not mutating: a repetition changes nothing.
+struct rb_api_call rb_kube_deletion(const struct rb_kube *k, const char *id, int tries, void *state, rb_api_done_fn *done);
 
 #define RB_KUBE_PODS   "/api/v1/namespaces/%s/pods"
 #define RB_KUBE_LEASES "/apis/coordination.k8s.io/v1/namespaces/%s/leases"
@@ -45,6 +61,7 @@ bool rb_kube_decode_any(void *arg, const char *body, size_t n, struct rb_err *er
 // The first page of a listing of ours of one run (NULL: of any), or the next.
 void rb_kube_put_page(struct rb_buf *target, const char *run_id, const char *page);
 
+void rb_kube_look(struct rb_provider *p, const char *id, rb_launch_fn *fn, void *arg);
 void rb_kube_launch(struct rb_provider *p, const struct rb_launch *launch, rb_launch_fn *fn, void *arg);
 void rb_kube_preflight(struct rb_provider *p, const struct rb_launch *launch, rb_preflight_fn *fn, void *arg);
 // What both check before anything is sent.
@@ -57,6 +74,8 @@ bool rb_kube_check_stored(const struct rb_buf *sent, const struct rb_node *store
 // pods that are deleted. All members of a launch end together.
 void rb_kube_delete_workload(struct rb_kube *k, const char *pod, void *state, rb_api_done_fn *done);
 void rb_kube_list(struct rb_provider *p, const char *run_id, rb_list_fn *fn, void *arg);
+void rb_kube_watch(struct rb_provider *p, const char *run_id, rb_loop_fn *wake, void *arg);
+void rb_kube_watch_end(struct rb_kube *k);
 void rb_kube_renew(struct rb_provider *p, const char *const *ids, int n, const struct rb_tag *lease, rb_terminate_fn *fn,
                   void *arg);
 void rb_kube_groups(struct rb_provider *p, const char *run_id, rb_groups_fn *fn, void *arg);

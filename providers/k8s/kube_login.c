@@ -7,6 +7,7 @@
 #include "base/text/units.h"
 #include "providers/wire/child_answer.h"
 #include "providers/wire/digest.h"
+#include "providers/wire/expiry.h"
 #include "providers/wire/private_file.h"
 
 #include <stdlib.h>
@@ -183,6 +184,14 @@ bool rb_kube_login_forget(struct rb_kube_login *l)
 {
     l->stale_at_us = 0;
     return l->config->token_file || l->config->plugin.argv;
+}
+
+int64_t rb_kube_login_ends_us(const struct rb_kube_login *l)
+{
+    const struct rb_kubeconfig *c = l->config;
+    if (c->token_file || c->plugin.argv)
+        return -1;
+    return c->token ? rb_jwt_ends_us(c->token) : c->peer.cert_pem ? rb_certificate_ends_us(c->peer.cert_pem) : -1;
 }
 
 const struct rb_http_peer *rb_kube_login_peer(const struct rb_kube_login *l)

@@ -17,6 +17,9 @@ void rb_kube_login_destroy(struct rb_kube_login *l); // NULL is fine
 bool rb_kube_login_get(struct rb_kube_login *l, const char **out_token, struct rb_err *err);
 // The cluster has refused it: the next get makes another. False: there can be no other.
 bool rb_kube_login_forget(struct rb_kube_login *l);
+// When the credential ends, where nothing here renews it: a token or a certificate that the kubeconfig holds. unix, -1: that
+// does not end, is not known, or a plugin or a file gives the next one.
+int64_t rb_kube_login_ends_us(const struct rb_kube_login *l);
 // Certificates of both sides; the address stays the same, what it points to changes with get.
 const struct rb_http_peer *rb_kube_login_peer(const struct rb_kube_login *l);
 

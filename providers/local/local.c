@@ -77,14 +77,6 @@ static struct answer *answer_soon(struct local *local, void *arg)
     return a;
 }
 
-static const char *tag(const struct rb_launch *l, const char *key)
-{
-    for (int i = 0; i < l->n_tags; i++)
-        if (strcmp(l->tags[i].key, key) == 0)
-            return l->tags[i].value;
-    return NULL;
-}
-
 static const char *keep(struct local *local, const char *s)
 {
     return s ? rb_arena_strdup(&local->arena, s) : NULL;
@@ -101,9 +93,9 @@ static void start_node(struct local *local, const struct rb_launch *l)
         .instance_type = "local",
         .market = RB_MARKET_ON_DEMAND,
         .token = keep(local, l->token),
-        .run_id = keep(local, tag(l, "rb:run-id")),
-        .launch_id = keep(local, tag(l, "rb:launch-id")),
-        .owner = keep(local, tag(l, "rb:owner")),
+        .run_id = keep(local, rb_launch_tag(l, "rb:run-id")),
+        .launch_id = keep(local, rb_launch_tag(l, "rb:launch-id")),
+        .owner = keep(local, rb_launch_tag(l, "rb:owner")),
         .running_at_us = local->loop->unix_us(local->loop->ctx),
         .terminated_at_us = -1,
     };

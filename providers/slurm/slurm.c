@@ -359,6 +359,12 @@ static void slurm_terminate(struct rb_provider *p, const char *id, rb_terminate_
 
 // --- life
 
+static int64_t slurm_credentials_end_us(const struct rb_provider *p)
+{
+    const struct slurm *s = p->state;
+    return rb_slurm_client_ends_us(s->client);
+}
+
 // An allocation is other people's waiting time, wherever slurmrestd listens.
 static bool slurm_is_harmless(const char *region)
 {
@@ -404,11 +410,14 @@ const struct rb_provider_ops rb_provider_slurm = {
     .name = "slurm",
     .summary = "Slurm, through slurmrestd",
     .transport = "slurm",
+    .controller_type = "cpu:1",
+    .keeps_lifetimes = true,
     .waits_in_queue = true,
     .create = slurm_create,
     .destroy = slurm_destroy,
     .launch = slurm_launch,
     .list = slurm_list,
     .terminate = slurm_terminate,
+    .credentials_end_us = slurm_credentials_end_us,
     .is_harmless = slurm_is_harmless,
 };

@@ -6,7 +6,7 @@
 #include "base/errors/log.h"
 #include "base/text/units.h"
 #include "providers/slurm/slurm_errors.h"
-#include "providers/wire/digest.h"
+#include "providers/wire/expiry.h"
 #include "providers/wire/http.h"
 #include "providers/wire/private_file.h"
 
@@ -85,29 +85,12 @@ static void wipe_token(struct rb_slurm_client *c)
     c->token = NULL;
 }
 
-// The token's middle part, in the alphabet of URLs and without padding. Whether it is genuine is for slurmctld to
-// judge.
-static bool parse_claims(const char *token, struct rb_doc *out)
-{
-    const char *begin = strchr(token, '.'), *end = begin ? strchr(begin + 1, '.') : NULL;
-    if (!end)
-        return false;
-    RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
-    for (const char *p = begin + 1; p < end; p++)
-        rb_buf_putc(&text, *p == '-' ? '+' : *p == '_' ? '/' : *p);
-    while (text.len % 4)
-        rb_buf_putc(&text, '=');
-    RB_AUTO(rb_auto_free) char *claims = rb_xcalloc(text.len + 1, 1);
-    const int n = rb_base64_decode(rb_buf_str(&text), text.len, claims);
-    return n > 0 && rb_doc_parse_json(out, "token", claims, (size_t)n, NULL);
-}
-
 // Reads the token's user ("sun") and its expiry ("exp"); missing claims leave *out unchanged.
 static void read_claims(struct rb_slurm_client *c)
 {
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     c->expires_s = INT64_MAX;
-    if (!parse_claims(c->token, &doc))
+    if (!rb_jwt_claims(c->token, &doc))
         return;
     const struct rb_node *sun = rb_node_member(doc.root, "sun"), *exp = rb_node_member(doc.root, "exp");
     if (sun && sun->kind == RB_NODE_STRING && sun->text_len > 0 && sun->text_len < sizeof c->user)
@@ -375,4 +358,9 @@ void rb_slurm_client_destroy(struct rb_slurm_client *c)
 const char *rb_slurm_client_user(const struct rb_slurm_client *c)
 {
     return c->user;
+}
+
+int64_t rb_slurm_client_ends_us(const struct rb_slurm_client *c)
+{
+    return c->token && !c->token_path ? rb_jwt_ends_us(c->token) : -1;
 }

@@ -40,6 +40,8 @@ bool rb_slurm_client_create(const struct rb_slurm_client_config *config, struct 
 void rb_slurm_client_destroy(struct rb_slurm_client *c); // NULL is fine; pending requests are dropped
 // The user whose jobs are ours: the one the token names, or else the one who runs us.
 const char *rb_slurm_client_user(const struct rb_slurm_client *c);
+// When SLURM_JWT ends; unix, -1: not known, or the token is in a file, where another may come. Nothing renews the environment.
+int64_t rb_slurm_client_ends_us(const struct rb_slurm_client *c);
 void rb_slurm_send(struct rb_slurm_client *c, const struct rb_slurm_request *request);
 
 #endif

@@ -45,6 +45,7 @@ struct transfer {
     char reason[CURL_ERROR_SIZE];
     int full; // the errno for which there is no socket
     rb_http_fn *fn;
+    void (*heard)(void *arg, const char *bytes, size_t n);
     void *arg;
 };
 
@@ -110,6 +111,8 @@ static bool drips(struct transfer *t)
     return took_us > t->timeout_us / 6 && (int64_t)t->body.len < took_us * DRIP_BYTES_PER_S / RB_US_PER_S;
 }
 
+static void on_late(void *arg);
+
 // Else libcurl blames the network for what this machine lacks.
 static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *address)
 {
@@ -124,6 +127,11 @@ static size_t on_body(char *bytes, size_t size, size_t n, void *arg)
 {
     struct transfer *t = arg;
     n *= size;
+    if (t->heard) {
+        rb_silence_begin(&t->answer, t->http->loop, t->timeout_us, on_late, t);
+        t->heard(t->arg, bytes, n);
+        return n;
+    }
     t->oversize = n > RB_LIMIT_HTTP_BYTES - t->body.len;
     t->drips = drips(t);
     if (t->oversize || t->drips)
@@ -369,6 +377,7 @@ bool rb_http_send(struct rb_http *h, const struct rb_http_request *r, rb_http_fn
     t->http = h;
     t->timeout_us = r->timeout_us > 0 ? r->timeout_us : DEFAULT_TIMEOUT_US;
     t->fn = fn;
+    t->heard = r->heard;
     t->arg = arg;
     t->metadata = r->metadata;
     t->url = r->metadata ? rb_http_url_parse_metadata(r->url, err) : rb_http_url_parse(r->url, err);

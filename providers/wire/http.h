@@ -32,6 +32,9 @@ struct rb_http_request {
     bool once;                    // on a new connection: on one that died while it was idle, libcurl would send it again
     const struct rb_http_peer *peer; // NULL: nothing of its own
     bool metadata;                // to a cloud's metadata service: plain http, never through a proxy
+    // For an answer without end: gets its body as it comes, which is not kept, and must not call the client. Then timeout_us
+    // is the longest silence. NULL: the body is kept, and is the response's.
+    void (*heard)(void *arg, const char *bytes, size_t n);
 };
 
 struct rb_http_response {

@@ -1,5 +1,5 @@
 // Measured applications: the duration of an iteration for every placement and batch size, and the course of training
-// for every batch size. docs/formats/apps.md describes the layout of their folder. Immutable once loaded. All progress
+// for every batch size. docs/formats/trace.md describes the layout of their folder. Immutable once loaded. All progress
 // of an application is counted in iterations at its initial batch size.
 #ifndef RB_SIMULATOR_APPS_H
 #define RB_SIMULATOR_APPS_H

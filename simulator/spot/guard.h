@@ -26,12 +26,11 @@ struct rb_spot_guard {
 
 struct rb_spot_now {
     enum rb_spot_mode mode;
-    double slack_s; // of work that is done, saved or not
-    double
-        unsaved_s;  // work that a loss before the next question would destroy, at most; on spot or when starting there
-    double ahead_s; // until the next question, at most
-    double spent;   // micro-dollars, with what is committed
-    double work_s;  // the rest, with later stages
+    double slack_s;   // of work that is done, saved or not
+    double unsaved_s; // on spot or when starting there: the most work that a loss before the next question would destroy
+    double ahead_s;   // until the next question, at most
+    double spent;     // micro-dollars, with what is committed
+    double work_s;    // the rest, with later stages
 };
 
 // On demand is always permitted where the earlier actions were; false only where even it ends late or costs too much.

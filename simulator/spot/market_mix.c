@@ -9,6 +9,7 @@
 
 enum { PATH_TICKS = 100000, NEVER = 1 << 30 };
 #define CLOSE_S 1800.0 // after a loss, in its region: profiles/fit/market_fit.h
+#define ALMOST  1e-9   // of a tick
 
 // --- classes of nodes
 
@@ -78,18 +79,33 @@ struct path {
     int holds;    // market of a node that is kept until it is lost; -1: none
 };
 
-static double life_on(const struct path *p, int market)
+// What a market is worth to those who may choose: its age counts in whole ticks, `life_s` among equals.
+struct rank {
+    double age, life_s;
+};
+
+static bool is_better(const struct rank *a, const struct rank *b)
 {
-    return p->mix->chains[market].life_s[p->walk.age[market]];
+    return a->age > b->age || (a->age == b->age && a->life_s > b->life_s);
+}
+
+static double whole_ticks(double seconds, double tick_s)
+{
+    return floor(seconds / tick_s + ALMOST);
 }
 
 static int best_on(const struct path *p)
 {
-    int best = -1;
-    for (int m = 0; m < p->mix->n_markets; m++)
-        if (p->walk.up[m] && (best < 0 || life_on(p, m) > life_on(p, best)))
-            best = m;
-    return best;
+    struct rank best = {0, 0};
+    int market = -1;
+    for (int m = 0; m < p->mix->n_markets; m++) {
+        const struct rank r = {p->walk.tick - p->walk.since[m], p->mix->chains[m].life_s[p->walk.age[m]]};
+        if (p->walk.up[m] && is_better(&r, &best)) {
+            best = r;
+            market = m;
+        }
+    }
+    return market;
 }
 
 static int class_on(const struct path *p, int market)
@@ -189,23 +205,30 @@ static double age_if(const struct rb_market_state *state, bool up)
     return state->up == up && isfinite(state->seen_ago_s) ? state->age_s + state->seen_ago_s : 0;
 }
 
+static bool is_close_to_loss(const struct rb_market_mix *mix, int market, const double *lost_ago_s)
+{
+    bool close = false;
+    for (int m = 0; m < mix->n_markets && lost_ago_s; m++)
+        close = close || (m != market && mix->region[m] == mix->region[market] && lost_ago_s[m] <= CLOSE_S);
+    return close;
+}
+
 int rb_market_mix_best(const struct rb_market_mix *mix, const struct rb_market_state *states, const double *lost_ago_s)
 {
-    int best = -1;
-    double best_s = 0;
+    struct rank best = {0, 0};
+    int market = -1;
     for (int m = 0; m < mix->n_markets; m++) {
         const struct rb_market_chain *c = &mix->chains[m];
-        double life_s = c->life_s[rb_market_age(age_if(&states[m], true))] * rb_market_chain_chance(c, &states[m]);
-        bool close = false;
-        for (int k = 0; k < mix->n_markets && lost_ago_s; k++)
-            close = close || (k != m && mix->region[k] == mix->region[m] && lost_ago_s[k] <= CLOSE_S);
-        life_s /= close ? mix->region_factor[m] : 1;
-        if (life_s > best_s) {
-            best = m;
-            best_s = life_s;
+        const double age_s = age_if(&states[m], true), chance = rb_market_chain_chance(c, &states[m]);
+        const double factor = is_close_to_loss(mix, m, lost_ago_s) ? mix->region_factor[m] : 1;
+        const struct rank r = {chance * whole_ticks(age_s, mix->tick_s),
+                               chance * c->life_s[rb_market_age(age_s)] / factor};
+        if (is_better(&r, &best)) {
+            best = r;
+            market = m;
         }
     }
-    return best;
+    return market;
 }
 
 int rb_market_mix_state(const struct rb_market_mix *mix, const struct rb_market_state *states, int best)

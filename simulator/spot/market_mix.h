@@ -33,9 +33,11 @@ struct rb_market_mix {
 // n > 0, at most RB_MARKET_MOST.
 void rb_market_mix_init(struct rb_market_mix *mix, const struct rb_market_source *sources, int n, double tick_s);
 
-// The market that would keep a node longest, with the chance that it grants one; -1: none can. With a loss less than half
-// an hour ago in the region its hazard counts region_factor times: lost_ago_s by market, INFINITY: never; NULL: nothing is
-// known of losses.
+// The market with the oldest node, its age in whole ticks and times the chance that it grants one: nodes that have lasted
+// last, and an age is seen, while the hazard of one zone is a guess from a few losses in other weeks (measured:
+// bench/results/spot.md). Among equals the one that keeps a node longest, its hazard counting region_factor times where
+// another of the region was lost less than half an hour ago: lost_ago_s by market, INFINITY: never; NULL: nothing is known
+// of losses. -1: none can have a node.
 int rb_market_mix_best(const struct rb_market_mix *mix, const struct rb_market_state *states, const double *lost_ago_s);
 // The mix's state where `best` grants a node; best -1: where none does.
 int rb_market_mix_state(const struct rb_market_mix *mix, const struct rb_market_state *states, int best);

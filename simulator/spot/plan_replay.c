@@ -26,6 +26,7 @@ struct replay { // one node stands for all of its stage
     double pace[RB_LIMIT_STAGES]; // seconds for one of the planned
     double tick_s, now_s, later_s; // later_s: work and cold starts of later stages
     enum rb_spot_mode mode;
+    bool is_paid;                  // its node is in the stage's reservation, in mode RB_SPOT_ON_DEMAND
     int held, stage;
     double starting_s, work_s, saved_s; // left, the last two of planned work; saved_s: as of the last save
     double cost_uusd, busy_s[3];        // of all nodes, by mode
@@ -111,8 +112,16 @@ static enum rb_spot_mode wait_for_spot(struct replay *r)
     return r->held < 0 ? RB_SPOT_IDLE : RB_SPOT_ON_SPOT;
 }
 
+static bool is_paid_for(const struct replay *r)
+{
+    const struct rb_plan_paid *p = &r->spot->paid[r->stage];
+    return p->is_paid && r->now_s >= p->opens_s && r->now_s < p->notice_s;
+}
+
 static enum rb_spot_mode choose(struct replay *r)
 {
+    if (is_paid_for(r) && (r->mode == RB_SPOT_IDLE || r->is_paid)) // a node that stands in for it is not moved there
+        return RB_SPOT_ON_DEMAND;
     switch (r->rule) {
     case BY_POLICY:
         return ask_policy(r);
@@ -133,16 +142,20 @@ static void decide(struct replay *r)
     if (to == RB_SPOT_ON_SPOT && !r->markets.up[r->held])
         to = RB_SPOT_IDLE;
     r->saved_s = r->work_s;
+    r->is_paid = to == RB_SPOT_ON_DEMAND && r->mode == RB_SPOT_IDLE && is_paid_for(r);
     r->starting_s = to == RB_SPOT_IDLE ? 0 : r->spot->start_mean_s;
     r->mode = to;
 }
 
 // --- time
 
+// A market takes its nodes back, or a reservation ends; trials are set back to their last save.
 static void lose(struct replay *r)
 {
-    if (r->mode != RB_SPOT_ON_SPOT || r->markets.up[r->held])
+    const bool is_over = r->is_paid && !is_paid_for(r);
+    if (!is_over && (r->mode != RB_SPOT_ON_SPOT || r->markets.up[r->held]))
         return;
+    r->is_paid = false;
     r->mode = RB_SPOT_IDLE;
     r->starting_s = 0;
     r->work_s = r->saved_s;
@@ -160,11 +173,12 @@ static void work(struct replay *r)
     }
     const bool ends = r->work_s * pace <= works_s;
     r->now_s += ends ? starts_s + works_s : r->tick_s;
-    r->cost_uusd += r->spot->rate[r->mode] * (starts_s + works_s) * stage->trials;
-    r->busy_s[r->mode] += (starts_s + works_s) * stage->trials;
+    const double rate = r->is_paid ? r->spot->paid[r->stage].rate : r->spot->rate[r->mode];
+    r->cost_uusd += rate * (starts_s + works_s) * stage->trials;
+    r->busy_s[r->mode] += r->is_paid ? 0 : (starts_s + works_s) * stage->trials;
     r->starting_s -= starts_s;
     r->work_s = ends ? 0 : r->work_s - works_s / pace;
-    if (r->mode == RB_SPOT_ON_DEMAND || r->saved_s - r->work_s >= stage->save_every_s)
+    if ((r->mode == RB_SPOT_ON_DEMAND && !r->is_paid) || r->saved_s - r->work_s >= stage->save_every_s)
         r->saved_s = r->work_s;
 }
 
@@ -176,6 +190,7 @@ static void play_stage(struct replay *r, int stage)
     for (int j = stage + 1; j < s->n_stages; j++)
         r->later_s += s->stages[j].work_s + s->start_s[RB_SPOT_ON_DEMAND];
     r->mode = RB_SPOT_IDLE;
+    r->is_paid = false;
     r->starting_s = 0;
     r->work_s = r->saved_s = s->stages[stage].work_s;
     while (r->work_s > 0 && r->now_s < MOST_LATE * s->deadline_s) {
@@ -275,7 +290,7 @@ struct rb_plan_safe_spot rb_plan_replay(const struct rb_plan_spot *s, const stru
     return (struct rb_plan_safe_spot){
         .on_demand = planned,
         .p_on_demand = (double)p->n_on_demand / N,
-        .share_on_demand = p->on_demand_s / p->busy_s,
+        .share_on_demand = p->busy_s > 0 ? p->on_demand_s / p->busy_s : 0,
         .alone_uusd = (int64_t)mean_of(p->cost_uusd[ALONE]),
         .p_alone = (double)p->n_in_time[ALONE] / N,
     };

@@ -2,13 +2,14 @@
 
 #include "base/text/units.h"
 #include "engine/core/rungs.h"
+#include "profiles/catalog/infra.h"
+#include "profiles/catalog/reservation.h"
 #include "profiles/store/reading.h"
 #include "profiles/store/save_interval.h"
 #include "samplers/model/normal.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define SD_P95 1.6448536269514722 // the 95 % quantile of a standard normal
 
@@ -69,19 +70,12 @@ int rb_plan_spot_offer(const struct rb_plan *plan)
     return -1;
 }
 
-static size_t region_length(const char *infra)
-{
-    const char *region = strchr(infra, '/'), *zone = region ? strchr(region + 1, '/') : NULL;
-    return zone ? (size_t)(zone - infra) : strlen(infra);
-}
-
 // The first fallback in the same region names it.
 static int region_of(const struct rb_plan *plan, int fallback)
 {
     const char *infra = plan->offers[plan->fallbacks[fallback]].infra;
     int i = 0;
-    while (region_length(plan->offers[plan->fallbacks[i]].infra) != region_length(infra) ||
-           strncmp(plan->offers[plan->fallbacks[i]].infra, infra, region_length(infra)) != 0)
+    while (!rb_infra_same_region(plan->offers[plan->fallbacks[i]].infra, infra))
         i++;
     return i;
 }
@@ -133,6 +127,20 @@ static double correlation(const struct rb_plan_spot *s, const struct rb_plan *pl
     return most > 0 ? fmin(1, fmax(0, (whole_s * whole_s - squares) / most)) : 0;
 }
 
+static struct rb_plan_paid paid_of(const struct rb_offer *o)
+{
+    const struct rb_reservation *r = o->reservation;
+    if (!r)
+        return (struct rb_plan_paid){.is_paid = false};
+    const int64_t notice_us = rb_reservation_notice_at_us(r);
+    return (struct rb_plan_paid){
+        .is_paid = true,
+        .opens_s = (double)r->opens_us / RB_US_PER_S,
+        .notice_s = notice_us == INT64_MAX ? INFINITY : (double)notice_us / RB_US_PER_S,
+        .rate = (double)o->rate.uusd_per_hour / RB_S_PER_HOUR,
+    };
+}
+
 static void find_stages(struct rb_plan_spot *s, const struct rb_plan *plan, double tick_s)
 {
     s->n_stages = plan->n_stages;
@@ -148,16 +156,26 @@ static void find_stages(struct rb_plan_spot *s, const struct rb_plan *plan, doub
         };
         s->slack_s -= s->stages[i].work_s;
         s->spread[i] = spread_of(&plan->stages[i].time_us);
+        s->paid[i] = paid_of(&plan->offers[plan->stages[i].nodes[0].offer]);
     }
     s->slack_s = fmax(0, s->slack_s);
     s->correlation = correlation(s, plan);
+}
+
+static bool is_all_paid(const struct rb_plan *plan)
+{
+    bool all = true;
+    for (int i = 0; i < plan->n_stages; i++)
+        all = all && plan->offers[plan->stages[i].nodes[0].offer].reservation;
+    return all;
 }
 
 static void make_policy(struct rb_plan_spot *s, const struct rb_plan *plan)
 {
     struct rb_market_source sources[RB_MARKET_MOST];
     int n_markets;
-    if (rb_job_is_asynchronous(plan->job) || plan->unpredicted || !find_markets(plan, sources, &n_markets))
+    if (rb_job_is_asynchronous(plan->job) || plan->unpredicted || is_all_paid(plan) ||
+        !find_markets(plan, sources, &n_markets))
         return;
     s->start_mean_s = mean_start_s(plan, rb_plan_spot_offer(plan));
     const double tick_s = rb_spot_policy_tick_s((double)plan->deadline_us / RB_US_PER_S, s->start_mean_s, STEPS);

@@ -344,6 +344,15 @@ static void follow_table(struct market *k, const struct rb_market_replay *replay
     k->notice_us = rb_spot_notice_us(offer->infra);
 }
 
+void rb_markets_price(struct rb_scenario *io, const struct rb_market_replay *replay)
+{
+    for (int i = 0; replay && i < io->n_offers; i++) {
+        const struct rb_capacity *c = rb_capacity_find(replay->table, &io->offers[i]);
+        if (c && rb_capacity_has_prices(c->steps, c->n_steps))
+            io->sim_offers[i].billing.prices = (struct rb_price_path){c->steps, c->n_steps, replay->from_us};
+    }
+}
+
 struct rb_markets *rb_markets_create(const struct rb_scenario *s, const struct rb_plan *plan,
                                      const struct rb_market_replay *replay, uint32_t replicate, int64_t begin_us)
 {

@@ -23,6 +23,9 @@ struct rb_market_replay {
     int64_t from_us;
 };
 
+// Bills of the scenario's spot nodes follow the table's prices, where it has them, by a run's own clock. replay NULL: no table.
+void rb_markets_price(struct rb_scenario *io, const struct rb_market_replay *replay);
+
 struct rb_markets;
 
 // Borrows everything. NULL: no offer has a market with memory. replay NULL: no table. begin_us: the instant at which

@@ -1,6 +1,7 @@
 #include "simulator/world/simulation.h"
 
 #include "engine/core/policy.h"
+#include "simulator/world/markets.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -48,6 +49,7 @@ static bool run(const struct rb_simulation *sim, const struct rb_sim_variant *v,
     if (!rb_scenario_init(&scenario, plan->job, plan->profile, plan->offers, plan->n_offers, plan->catalog, sim->seed,
                           err))
         return false;
+    rb_markets_price(&scenario, sim->market);
     if (sim->table)
         rb_blackbox_play(&box, &runs);
     const bool ok = rb_world_replicates(&scenario, plan, &runs, results, NULL, err);

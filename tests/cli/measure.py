@@ -223,6 +223,19 @@ class Measure(unittest.TestCase):
         self.assertEqual(self.rbprofile(*train, "--fresh").returncode, 0)
         self.assertEqual(warned(), [])
 
+    def test_epochs_printed_together_share_their_time(self):
+        with open(os.path.join(os.path.dirname(self.job), "train.sh"), "w", encoding="utf-8") as f:
+            f.write('for i in 1 2 "3\\nepoch=4 loss=0.5\\nepoch=5" 6; do sleep 0.3; printf "epoch=$i loss=0.5\\n"; done\n'
+                    'echo weights > "$RB_CHECKPOINT_DIR/model"\n')
+        self.assertEqual(self.rbprofile("train", self.job, "--infra", "local", "--resource", "6", "--configs", "2",
+                                        "--gpus", "1").returncode, 0)
+        units = self.exported("tiny")["training"][0]
+        self.assertLess(units["base_s"], 2, units)
+        p = subprocess.run([os.path.join(BIN, "rbplan"), self.job, "--set", "resources.infra=[local]", "--set",
+                            "resources.instance_types=[]", "--set", "trial.gpus.sizes=[1]"], env=self.env, text=True,
+                           capture_output=True, check=False)
+        self.assertEqual(p.returncode, 0, p.stderr)
+
     # --- scripts that do not do what they should
 
     def failed_for(self, run, *args):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""rbprofile prices update against rbmock: whatever the clouds name must be what their price list says, to the micro-dollar.
+"""rbprofile prices update and history against rbmock: whatever the clouds name must be what their price list says, to the micro-dollar.
 The expected table is made here from the list, with decimals; the clouds' own answers pass through GetProducts,
 DescribeSpotPriceHistory and services.skus.list, in small pages, with faults on the way."""
 import argparse
@@ -8,6 +8,7 @@ import decimal
 import io
 import json
 import os
+import re
 import subprocess
 import tempfile
 
@@ -42,6 +43,7 @@ provisioning:
 CHAOS = """format: rb-chaos/1
 rules:
   - {name: small pages, where: {action: GetProducts}, what: {partial_page: {items: 1}}}
+  - {name: small histories, where: {action: DescribeSpotPriceHistory}, what: {partial_page: {items: 7}}}
   - {name: small skus, where: {action: services.skus.list}, what: {partial_page: {items: 7}}}
   - {name: busy, where: {action: GetProducts}, times: 1, what: throttle}
   - {name: cut, where: {action: services.skus.list}, when: {call: 2}, times: 1, what: {truncated_body: {fraction: 0.5}}}
@@ -103,6 +105,20 @@ class Test:
         n_spot = sum(1 for key in want if key[2] == "spot")
         assert said.stdout == "%s: %d on-demand and %d spot prices\n" % (infra, len(want) - n_spot, n_spot), said.stdout
 
+    def tells_history(self):
+        """Four prices a day in each zone, within a fifth of the list's; a pool's own prices come from its steps."""
+        lines = self.run("prices history --infra aws/us-west-2 --instance-type only.spot --days 7").stdout.splitlines()
+        assert len(lines) == len(ZONES), lines
+        for zone, line in zip(ZONES, lines):
+            said = re.fullmatch(r"aws/us-west-2/us-west-2%s only.spot: price: \{mean: ([\d.]+), p5: ([\d.]+), p95: ([\d.]+)\}  "
+                                r"# now \$([\d.]+), after (\d+) changes" % zone, line)
+            assert said, line
+            mean, low, high, now = (float(said.group(k)) for k in range(1, 5))
+            assert 0.08 <= low <= mean <= high <= 0.12 and now == 0.1 and 26 <= int(said.group(5)) <= 30, line
+        assert "after 0 change" not in self.run("prices history --infra aws/us-west-2 --instance-type only.spot --days 1").stdout
+        nothing = self.run("prices history --infra aws/us-east-1 --instance-type p4d.24xlarge").stdout
+        assert nothing == "# aws/us-east-1: no spot price of such a machine in that time\n", nothing
+
     def refuses(self, words, code, *says):
         before = self.stored("*") if os.path.exists(self.env["RB_DB"]) else None
         said = self.run(words, expect=code).stderr
@@ -130,7 +146,11 @@ def main():
             t.updates("gcp/europe-west4", ["g2-standard-4"])
             t.refuses("prices update --infra gcp/us-central1 --instance-type a3-highgpu-8g", 7, "a3-highgpu-8g", "import")
             t.refuses("prices update --infra gcp/europe-west4 --instance-type a2-highgpu-1g", 1, "a2-highgpu-1g")
+            t.tells_history()
+            t.refuses("prices history --infra gcp/us-central1 --instance-type g2-standard-4", 2, "import a table of capacity")
+            t.refuses("prices history --infra aws/us-east-1", 2, "an --instance-type")
             t.env["AWS_SECRET_ACCESS_KEY"] = "wrong"
+            t.refuses("prices history --infra aws/us-east-1 --instance-type g5.xlarge", 5)
             t.refuses("prices update --infra aws/us-east-1", 5)
         finally:
             t.cloud.terminate()

@@ -5,6 +5,7 @@ import copy
 import json
 import os
 import sys
+import time
 
 from kubernetes_model import Model
 from rbmock import POD, RbMock, require
@@ -12,7 +13,8 @@ from rbmock import POD, RbMock, require
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "mock"))
 from k8s_client import Cluster  # noqa: E402
 
-MORE = """kubernetes: {granted: [list nodes, list limitranges, create pods/eviction, get namespaces, list namespaces],
+MORE = """kubernetes: {granted: [list nodes, list limitranges, create pods/eviction, get namespaces, list namespaces,
+    create jobs, get jobs, list jobs, delete jobs],
   quota: {requests.nvidia.com/gpu: "4", pods: "9"}, limits: {nvidia.com/gpu: "4"}}
 """
 LEASE = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "rb-run"},
@@ -49,6 +51,31 @@ def member(name, **spec):
                            ownerReferences=[{"apiVersion": LEASE["apiVersion"], "kind": "Lease", "name": "rb-run", "uid": spec.pop("owner")}])
     pod["spec"].update(spec)
     return pod
+
+
+def job(name, **spec):
+    one = copy.deepcopy(POD)
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name, "labels": {"rb.run-id": "R"}},
+            "spec": {"backoffLimit": 0, "template": {"metadata": {"labels": {"rb.run-id": "R"}}, "spec": one["spec"]}, **spec}}
+
+
+def check_jobs(ask):
+    """Jobs that go on, end, are refused and deleted."""
+    jobs = "/apis/batch/v1/namespaces/rb/jobs"
+    rules = {"rules": [{"action": "FailJob", "onPodConditions": [{"type": "DisruptionTarget"}]}]}
+    ask("GET", "/apis/batch/v1")
+    ask("POST", jobs + "?dryRun=All", job("rbj-1"))
+    for body in (job("rbj-1", podReplacementPolicy="Failed", podFailurePolicy=rules), job("rbj-1"), job("rbj-2", parallelism=3)):
+        ask("POST", jobs, body)
+    listed = ask("GET", "/api/v1/namespaces/rb/pods?labelSelector=batch.kubernetes.io/job-name%3Drbj-1").json["items"]
+    require(len(listed) == 1, listed)
+    name = listed[0]["metadata"]["name"]
+    ask("POST", "/api/v1/namespaces/rb/pods/%s/eviction" % name, {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": "rb"}})
+    until = time.monotonic() + 20
+    while "conditions" not in ask("GET", jobs + "/rbj-1").json["status"]:
+        require(time.monotonic() < until, "the Job does not end")
+    require(ask("GET", jobs).json["items"], "jobs")
+    ask("DELETE", jobs + "/rbj-1", {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"})
 
 
 def check_the_model():
@@ -94,12 +121,14 @@ with RbMock(sys.argv[1], "--k8s", "0", "--key", "id:secret", more=MORE) as cloud
     cluster.wait("rb-2", lambda pod: pod is None)
     ask("DELETE", leases + "/rb-run")
     cluster.wait("rb-3", lambda pod: pod is None)
+    check_jobs(ask)
     ask("GET", pods, token="wrong")
     watched = ask("GET", "%s?watch=true&timeoutSeconds=1&resourceVersion=%s" % (pods, began)).text
     require('"DELETED"' in watched and '"MODIFIED"' in watched, watched)
     model = cluster.model
     require(not model.problems, "\n".join(sorted(set(model.problems))))
     wanted = {"Pod", "PodList", "Lease", "LeaseList", "EventList", "NodeList", "ResourceQuotaList", "LimitRangeList", "NamespaceList", "Status",
-              "Namespace", "APIGroupList", "APIGroup", "APIResourceList", "APIVersions", "SelfSubjectAccessReview", "Info"}
+              "Namespace", "APIGroupList", "APIGroup", "APIResourceList", "APIVersions", "SelfSubjectAccessReview", "Info",
+              "Job", "JobList"}
     require(wanted <= model.kinds, wanted - model.kinds)
     print("%d members of %d kinds are as Kubernetes describes them" % (model.seen, len(model.kinds)))

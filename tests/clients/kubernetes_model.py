@@ -12,6 +12,44 @@ ROOTS = [CORE + kind for kind in ("PodList", "EventList", "ResourceQuotaList", "
     META + kind for kind in ("Status", "APIGroupList", "APIResourceList", "APIVersions")] + [
     "io.k8s.api.coordination.v1.LeaseList", "io.k8s.api.authorization.v1.SelfSubjectAccessReview", "io.k8s.apimachinery.pkg.version.Info"]
 LATER = {CORE + "PodSpec": {"schedulingGates": {"type": "array", "items": {"$ref": "#/definitions/" + CORE + "LocalObjectReference"}}}}  # 1.26
+BATCH = "io.k8s.api.batch.v1."
+
+
+def type_of(fields, required="", kind=None):
+    """A type in short: "name:string spec:@TYPE conditions:[@TYPE". kind: "Job", of batch/v1."""
+    def form(text):
+        if text.startswith("["):
+            return {"type": "array", "items": form(text[1:])}
+        if text.startswith("{"):
+            return {"type": "object", "additionalProperties": form(text[1:])}
+        return {"$ref": "#/definitions/" + text[1:]} if text.startswith("@") else {"type": text}
+    out = {"type": "object", "required": required.split(), "properties": {k: form(v) for k, v in (f.split(":", 1) for f in fields.split())}}
+    if kind:
+        out["x-kubernetes-group-version-kind"] = [{"group": "batch", "version": "v1", "kind": kind}]
+    return out
+
+
+TIME, OBJECT = "@" + META + "Time", "apiVersion:string kind:string metadata:@" + META
+# Jobs, as the API reference of 1.30 has them: much of what matters here is younger than 1.20.
+LATER_TYPES = {
+    BATCH + "JobList": type_of(OBJECT + "ListMeta items:[@" + BATCH + "Job", "items", "JobList"),
+    BATCH + "Job": type_of(OBJECT + "ObjectMeta spec:@" + BATCH + "JobSpec status:@" + BATCH + "JobStatus", "", "Job"),
+    BATCH + "JobSpec": type_of("activeDeadlineSeconds:integer backoffLimit:integer backoffLimitPerIndex:integer completionMode:string completions:integer "
+                               "manualSelector:boolean maxFailedIndexes:integer parallelism:integer podFailurePolicy:@" + BATCH + "PodFailurePolicy "
+                               "podReplacementPolicy:string selector:@" + META + "LabelSelector suspend:boolean template:@" + CORE + "PodTemplateSpec "
+                               "ttlSecondsAfterFinished:integer", "template"),
+    BATCH + "PodFailurePolicy": type_of("rules:[@" + BATCH + "PodFailurePolicyRule", "rules"),
+    BATCH + "PodFailurePolicyRule": type_of("action:string onPodConditions:[@" + BATCH + "PodFailurePolicyOnPodConditionsPattern", "action"),
+    BATCH + "PodFailurePolicyOnPodConditionsPattern": type_of("status:string type:string", "type status"),
+    BATCH + "JobStatus": type_of("active:integer completedIndexes:string completionTime:" + TIME + " conditions:[@" + BATCH + "JobCondition failed:integer "
+                                 "failedIndexes:string ready:integer startTime:" + TIME + " succeeded:integer terminating:integer "
+                                 "uncountedTerminatedPods:@" + BATCH + "UncountedTerminatedPods"),
+    BATCH + "UncountedTerminatedPods": type_of("failed:[string succeeded:[string"),
+    BATCH + "JobCondition": type_of("lastProbeTime:" + TIME + " lastTransitionTime:" + TIME + " message:string reason:string status:string type:string",
+                                    "type status"),
+    CORE + "PodTemplateSpec": type_of("metadata:@" + META + "ObjectMeta spec:@" + CORE + "PodSpec"),
+    META + "LabelSelector": type_of("matchLabels:{string"),
+}
 NULLS = {"creationTimestamp", "lastProbeTime", "lastTransitionTime", "eventTime", "firstTimestamp", "lastTimestamp"}  # instants that Go writes where there is none
 FORMS = {
     "date-time": re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"),
@@ -35,6 +73,7 @@ class Model:
             self.types = json.load(f)["definitions"]
         for name, members in LATER.items():
             self.types[name]["properties"].update(members)
+        self.types.update(LATER_TYPES)
         self.of_kind = {(g["group"], g["version"], g["kind"]): name for name, t in self.types.items()
                         for g in t.get("x-kubernetes-group-version-kind", [])}
         self.problems, self.seen, self.kinds = [], 0, set()

@@ -2,7 +2,7 @@
 
     ...        alone on a line: any number of lines; inside a line: any text of that line
     always     ids of runs and of instances, instants and temporary folders differ each time: any such is as good as another
-    measured   in such a block numbers with a unit do, too: times, money, percentages, decimals; and the blanks that align them.
+    measured   in such a block numbers with a unit do, too: times, money, percentages, rates, decimals; and the blanks that align them.
                Whole numbers without a unit (counts, trials, GPUs, exit codes) still have to be the same."""
 import difflib
 import re
@@ -18,6 +18,7 @@ MEASURED = [
     (re.compile(r"(?:\b%s (?:d|h|m|s|ms|us) ?)+(?![\w])" % NUMBER), "TIME "),
     (re.compile(r"\$%s" % NUMBER), "MONEY"),
     (re.compile(r"-?\b%s ?%%" % NUMBER), "SHARE"),
+    (re.compile(r"\b%s MB/s" % NUMBER), "RATE"),
     (re.compile(r"-?\b\d+(?:\.\d+(?:e[-+]?\d+)?|e[-+]?\d+)\b"), "NUMBER"),
 ]
 BLANKS = re.compile(r"[ \t]+")

@@ -29,9 +29,9 @@ class Cluster:
         self.pods = "/api/v1/namespaces/%s/pods" % space
         self.leases = "/apis/coordination.k8s.io/v1/namespaces/%s/leases" % space
 
-    def ask(self, method, path, body=None, token=None, content_type="application/json"):
+    def ask(self, method, path, body=None, token=None, content_type="application/json", accept="*/*"):
         connection = http.client.HTTPConnection(self.host, timeout=20)
-        headers = {"Authorization": "Bearer " + (token or self.token)}
+        headers = {"Authorization": "Bearer " + (token or self.token), "Accept": accept}
         if body is not None:
             headers["Content-Type"] = content_type
         connection.request(method, path, None if body is None else json.dumps(body), headers)

@@ -115,13 +115,164 @@ class Front(unittest.TestCase):
         self.cluster.wait(name, lambda p: p is None)
 
 
+JOBS = "/apis/batch/v1/namespaces/rb/jobs"
+ON_DISRUPTION = {"rules": [{"action": "FailJob", "onPodConditions": [{"type": "DisruptionTarget"}]}]}
+
+
+def job(name="rbj-1", owner=None, command=KEEPER, backoffLimit=0, **spec):
+    """A Job with such a pod."""
+    one = pod(name, command=command, owner=owner)
+    template = {"metadata": {k: one["metadata"][k] for k in ("labels", "annotations")}, "spec": one["spec"]}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": one["metadata"], "spec": {"backoffLimit": backoffLimit, "template": template, **spec}}
+
+
+class JobCase(Front):
+    kubernetes = "granted: [create jobs, get jobs, list jobs, delete jobs, create pods/eviction]"
+
+    def make(self, *args, query="", **options):
+        return self.cluster.ask("POST", JOBS + query, job(*args, **options))
+
+    def made(self, *args, **options):
+        answer = self.make(*args, **options)
+        self.assertEqual(answer.status, 201, answer.text)
+        return answer.json
+
+    def job(self, name="rbj-1"):
+        return self.cluster.ask("GET", JOBS + "/" + name).json
+
+    def pods(self, name="rbj-1"):
+        """Its pods that are there, the oldest first."""
+        listed = self.cluster.ask("GET", self.cluster.pods + "?labelSelector=batch.kubernetes.io/job-name%3D" + name)
+        return listed.json["items"]
+
+    def until(self, holds, seconds=20):
+        end = time.monotonic() + seconds
+        while not holds():
+            self.assertLess(time.monotonic(), end, "not so after %d s" % seconds)
+            time.sleep(0.05)
+
+    def running(self, n=1, name="rbj-1"):
+        """Waits until n of its pods run, and returns the newest."""
+        self.until(lambda: sum(p["status"]["phase"] == "Running" for p in self.pods(name)) == n)
+        return self.pods(name)[-1]
+
+    def condition(self, name="rbj-1"):
+        """Waits for its end: its type and reason."""
+        self.until(lambda: self.job(name)["status"].get("conditions"))
+        return [(c["type"], c["reason"]) for c in self.job(name)["status"]["conditions"]]
+
+
+class Jobs(JobCase):
+    def test_a_job_makes_one_pod_and_ends_with_it(self):
+        made = self.made(command="exit 0")
+        self.assertEqual(made["spec"]["selector"]["matchLabels"], {"batch.kubernetes.io/controller-uid": made["metadata"]["uid"]})
+        self.refused(self.make(), 409, "AlreadyExists", 'jobs.batch "rbj-1" already exists')
+        self.assertEqual(self.condition(), [("Complete", "CompletionsReached")])
+        self.assertEqual((self.job()["status"]["succeeded"], self.job()["status"].get("active")), (1, None))
+        [one] = self.pods()
+        self.assertRegex(one["metadata"]["name"], "^rbj-1-[a-z0-9]{5}$")
+        self.assertEqual(one["metadata"]["annotations"]["rb.token"], "token-rbj-1")
+        self.assertEqual(one["metadata"]["ownerReferences"], [{"apiVersion": "batch/v1", "kind": "Job", "name": "rbj-1", "uid": made["metadata"]["uid"],
+                                                               "controller": True, "blockOwnerDeletion": True}])
+        listed = self.cluster.ask("GET", JOBS + "?labelSelector=rb.run-id%3DR").json
+        self.assertEqual(([i["metadata"]["name"] for i in listed["items"]], listed["kind"]), (["rbj-1"], "JobList"))
+        self.refused(self.cluster.ask("GET", JOBS + "/other"), 404, "NotFound", 'jobs.batch "other" not found')
+        failed = self.made("rbj-2", command="exit 3")
+        self.assertEqual(self.condition("rbj-2"), [("Failed", "BackoffLimitExceeded")])
+        self.assertEqual((failed["spec"]["backoffLimit"], len(self.pods("rbj-2"))), (0, 1))
+
+    def test_a_deleted_pod_is_replaced_at_once_unless_only_ended_ones_are(self):
+        self.made(backoffLimit=3, command="trap 'sleep 1.5; exit 1' TERM; while :; do sleep 0.05; done")
+        first = self.running()
+        self.delete(first["metadata"]["name"])
+        second = self.running(2)  # the first one is still there
+        self.assertNotEqual(second["metadata"]["uid"], first["metadata"]["uid"])
+        self.made("rbj-2", podReplacementPolicy="Failed")
+        self.delete(self.running(name="rbj-2")["metadata"]["name"])
+        self.assertEqual(self.condition("rbj-2"), [("Failed", "BackoffLimitExceeded")])  # it has ended, and no second one may be made
+        self.until(lambda: not self.pods("rbj-2"))
+        self.assertEqual(self.job("rbj-2")["status"]["failed"], 1)
+
+    def test_a_disruption_fails_the_job(self):
+        self.made(backoffLimit=5, podReplacementPolicy="Failed", podFailurePolicy=ON_DISRUPTION)
+        name = self.running()["metadata"]["name"]
+        self.cluster.ask("POST", "%s/%s/eviction" % (self.cluster.pods, name), {
+            "apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": "rb"}})
+        self.assertEqual(self.condition(), [("Failed", "PodFailurePolicy")])
+        self.until(lambda: not self.pods())
+
+    def test_the_end_of_a_job(self):
+        made, other = self.made(), {"preconditions": {"uid": "1"}}
+        self.running()
+        self.refused(self.cluster.ask("DELETE", JOBS + "/rbj-1", other), 409, "Conflict", 'jobs.batch "rbj-1"')
+        self.assertEqual(self.cluster.ask("DELETE", JOBS + "/rbj-1", {"preconditions": {"uid": made["metadata"]["uid"]}, "propagationPolicy": "Background"}).status, 200)
+        self.until(lambda: not self.pods())
+        self.made("rbj-2")
+        self.running(name="rbj-2")
+        orphaned = self.cluster.ask("DELETE", JOBS + "/rbj-2")
+        self.assertIn("child pods are preserved by default", orphaned.warnings[0])
+        self.assertEqual([self.running(name="rbj-2")["status"]["phase"]], ["Running"])
+        owner = self.cluster.ask("POST", self.cluster.leases, lease()).json
+        self.made("rbj-3", owner=owner)
+        self.running(name="rbj-3")
+        self.cluster.ask("DELETE", self.cluster.leases + "/rb-run")  # the Lease takes the Job, and the Job its pod
+        self.until(lambda: not self.pods("rbj-3"))
+        self.assertEqual(self.cluster.ask("GET", JOBS + "/rbj-3").status, 404)
+        self.made("rbj-4", owner=owner)  # its owner is gone
+        self.until(lambda: self.cluster.ask("GET", JOBS + "/rbj-4").status == 404 and not self.pods("rbj-4"))
+
+    def test_what_a_job_may_not_be(self):
+        for field, spec in (("spec.parallelism", {"parallelism": 2}), ("spec.completions", {"completions": 0}), ("spec.backoffLimit", {"backoffLimit": -1}),
+                            ("spec.suspend", {"suspend": True}), ("spec.completionMode", {"completionMode": "Indexed"}),
+                            ("spec.podReplacementPolicy", {"podReplacementPolicy": "Never"}),
+                            ("spec.podReplacementPolicy", {"podReplacementPolicy": "TerminatingOrFailed", "podFailurePolicy": ON_DISRUPTION}),
+                            ("spec.podFailurePolicy", {"podFailurePolicy": {"rules": [{"action": "Count", "onPodConditions": [{"type": "x"}]}]}}),
+                            ("spec.template.spec.containers", {"template": {"spec": {"restartPolicy": "Never", "containers": []}}}),
+                            ("spec.template.spec.restartPolicy", {"template": {"spec": {"containers": [{"name": "node", "image": "x"}]}}})):
+            self.refused(self.make(**spec), 422, "Invalid", 'Job.batch "rbj-1" is invalid: ' + field)
+        self.refused(self.make("x" * 64), 422, "Invalid", "no more than 63 characters")
+        self.refused(self.make(query="?fieldValidation=Strict", ttlSecondsAfterFinished=1), 400, "BadRequest", "ttlSecondsAfterFinished")
+        self.assertEqual(self.make(query="?dryRun=All").status, 201)
+        self.assertEqual(self.cluster.ask("GET", JOBS).json["items"], [])
+
+
+class JobsThatGetNoPod(JobCase):
+    """Neither a quota nor Pod Security keeps a Job from being made; the pod is refused, and an event says so."""
+    kubernetes = JobCase.kubernetes + ', quota: {pods: "1"}, version: "1.28"'
+
+    def why(self, name):
+        events = self.cluster.ask("GET", "/api/v1/namespaces/rb/events?fieldSelector=involvedObject.uid%%3D%s" % self.job(name)["metadata"]["uid"])
+        return [(e["reason"], e["message"]) for e in events.json["items"]]
+
+    def test_quota_and_security(self):
+        self.made()
+        self.running()
+        self.made("rbj-2")
+        self.until(lambda: self.why("rbj-2"))
+        self.assertEqual(self.why("rbj-2")[0][0], "FailedCreate")
+        self.assertIn("exceeded quota: rb", self.why("rbj-2")[0][1])
+        self.cluster.ask("DELETE", JOBS + "/rbj-1?propagationPolicy=Background")
+        self.running(name="rbj-2")  # there is room now
+        bare = job("rbj-3")
+        del bare["spec"]["template"]["spec"]["securityContext"]
+        answer = self.cluster.ask("POST", JOBS, bare)
+        self.assertEqual(answer.status, 201)
+        self.assertIn('would violate PodSecurity \\"restricted:latest\\"', answer.warnings[0])
+        self.until(lambda: self.why("rbj-3"))
+        self.assertIn("violates PodSecurity", self.why("rbj-3")[0][1])
+
+    def test_an_old_server_drops_the_policy(self):
+        made = self.made(podReplacementPolicy="Failed")
+        self.assertNotIn("podReplacementPolicy", made["spec"])
+
+
 class Requests(Front):
     def test_who_may_do_what(self):
         ask = self.cluster.ask
         self.refused(ask("GET", self.cluster.pods, token="wrong"), 401, "Unauthorized")
         self.refused(ask("GET", "/api/v1/namespaces/other/pods"), 403, "Forbidden", 'cannot list resource "pods"', 'namespace "other"')
         self.refused(ask("GET", "/api/v1/nodes"), 403, "Forbidden", "at the cluster scope")
-        for path in ("/apis/kueue.x-k8s.io/v1beta1", "/apis/kueue.x-k8s.io/v1beta1/namespaces/rb/workloads/w", "/apis/batch/v1/namespaces/rb/jobs"):
+        for path in ("/apis/kueue.x-k8s.io/v1beta1", "/apis/kueue.x-k8s.io/v1beta1/namespaces/rb/workloads/w", "/apis/apps/v1/namespaces/rb/deployments"):
             answer = ask("GET", path)
             self.assertEqual((answer.status, answer.json, answer.text), (404, None, "404 page not found\n"))
         self.refused(ask("PATCH", self.cluster.pods + "/rb-1", {}), 403, "Forbidden", "cannot patch")
@@ -145,11 +296,31 @@ class Requests(Front):
         self.process.wait(20)
         self.assertFalse(os.path.exists(path))
 
+    def test_tables(self):
+        def table(path):
+            answer = self.cluster.ask("GET", path, accept="application/json;as=Table;v=v1;g=meta.k8s.io,application/json")
+            self.assertEqual((answer.json["kind"], answer.json["apiVersion"]), ("Table", "meta.k8s.io/v1"))
+            self.assertTrue(all(r["object"]["kind"] == "PartialObjectMetadata" and len(r["cells"]) == len(answer.json["columnDefinitions"])
+                                for r in answer.json["rows"]))
+            return [r["cells"] for r in answer.json["rows"]]
+        self.created("never", kind="none")
+        self.created("ended", command="exit 0")
+        self.created("failed", command="exit 3")
+        self.created("slow", command="trap 'sleep 2; exit' TERM; while :; do sleep 0.05; done")
+        for name in ("ended", "failed"):
+            self.cluster.wait(name, lambda p: p["status"]["phase"] in ("Succeeded", "Failed"))
+        self.cluster.wait_running("slow")
+        self.assertEqual([r[:4] for r in table(self.cluster.pods)], [
+            ["never", "0/1", "Pending", "0"], ["ended", "0/1", "Completed", "0"], ["failed", "0/1", "Error", "0"], ["slow", "1/1", "Running", "0"]])
+        self.delete("slow")
+        self.assertEqual(table(self.cluster.pods + "/slow")[0][2], "Terminating")
+        self.refused(self.cluster.ask("GET", self.cluster.pods + "/other", accept="application/json;as=Table;v=v1;g=meta.k8s.io"), 404, "NotFound")
+
     def test_discovery(self):
         self.assertEqual(self.cluster.ask("GET", "/version").json["minor"], "30")
         self.assertEqual(self.cluster.ask("GET", "/api").json["versions"], ["v1"])
         groups = [g["name"] for g in self.cluster.ask("GET", "/apis").json["groups"]]
-        self.assertEqual(groups, ["coordination.k8s.io", "authorization.k8s.io"])
+        self.assertEqual(groups, ["coordination.k8s.io", "authorization.k8s.io", "batch"])
         names = [r["name"] for r in self.cluster.ask("GET", "/api/v1").json["resources"]]
         self.assertIn("pods/exec", names)
 

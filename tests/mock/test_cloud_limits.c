@@ -130,6 +130,46 @@ static void a_table_of_capacity_is_replayed(void **state)
     assert_false(rb_cloud_notice(old, T0 + 600 * S, &at_us));
 }
 
+// The price list says $0.4125 an hour; the pool says otherwise from 300 s on.
+static void a_pool_with_prices_is_billed_at_them(void **state)
+{
+    (void)state;
+    begin("pools: [{instance_type: g5.xlarge, zone: us-east-1a, market: spot, steps: [{after_s: 300, max: 9, usd_per_hour: "
+          "0.36}, {after_s: 600, max: 9, usd_per_hour: 0.72}]}]\n",
+          "");
+    const struct rb_cloud_instance *spot = launched(RB_MARKET_SPOT, T0), *other = launched(RB_MARKET_ON_DEMAND, T0);
+    const int64_t up_us = T0 + 900 * S;
+    int bad;
+    rb_cloud_advance(w.cloud, up_us);
+    rb_cloud_terminate(w.cloud, "us-east-1", (const char *const[]){spot->id, other->id}, 2, up_us, &bad);
+    rb_cloud_advance(w.cloud, up_us + 60 * S);
+    const int64_t before_s = (T0 + 300 * S - spot->running_us) / S;
+    assert_int_equal(spot->running_us, T0 + 300 * S - before_s * S); // whole seconds, so that the sum below is the bill
+    assert_int_equal(rb_cloud_bill(spot, up_us).machine_uusd, (before_s * 412500 + 300 * 360000 + 300 * 720000 + 3599) / 3600);
+    assert_int_equal(rb_cloud_bill(other, up_us).machine_uusd, (other->offer->rate.uusd_per_hour * (900 - 5) + 3599) / 3600);
+}
+
+static void prices_of_pools_are_whole(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {
+        "pools: [{instance_type: g5.xlarge, market: spot, steps: [{after_s: 0, max: 9}, {after_s: 9, max: 9, usd_per_hour: 1}]}]\n",
+        "pools: [{instance_type: g5.xlarge, steps: [{after_s: 0, max: 9, usd_per_hour: 1}]}]\n",
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct rb_arena arena = {0};
+        struct rb_cloud_config config;
+        struct rb_err err = {0};
+        char *yaml = rb_arena_printf(&arena, "format: rb-mock/1\nprices: p.csv\nprovisioning: [{infra: \"*\", instance_type: "
+                                             "\"*\", market: \"*\", queue_s: 1, init_s: 1, capacity_failure: 0}]\n%s", wrong[i]);
+        assert_false(rb_cloud_config_parse("cloud.yaml", yaml, "infra,instance_type,accelerator,gpus,gpu_memory_gb,vcpus,"
+                                           "memory_gb,market,usd_per_hour\naws/us-east-1,g5.xlarge,A10G,1,24,4,16,spot,0.4\n",
+                                           NULL, &arena, &config, &err));
+        assert_int_equal(rb_err_number(&err), RB_E_POOL_PRICE);
+        rb_arena_finish(&arena);
+    }
+}
+
 static void buckets_empty_and_refill(void **state)
 {
     (void)state;
@@ -244,6 +284,8 @@ int main(void)
         cmocka_unit_test_teardown(quotas_count_units_of_a_region, teardown),
         cmocka_unit_test_teardown(a_pool_fills_and_empties_over_time, teardown),
         cmocka_unit_test_teardown(a_table_of_capacity_is_replayed, teardown),
+        cmocka_unit_test_teardown(a_pool_with_prices_is_billed_at_them, teardown),
+        cmocka_unit_test(prices_of_pools_are_whole),
         cmocka_unit_test_teardown(buckets_empty_and_refill, teardown),
         cmocka_unit_test_teardown(listings_are_behind_and_tags_fade, teardown),
         cmocka_unit_test_teardown(an_allowed_time_ends, teardown),

@@ -730,6 +730,28 @@ static void spot_prices_have_a_history(void **state)
     expect_error("DescribeSpotPriceHistory", "StartTime=yesterday", "InvalidParameterValue", 400);
 }
 
+// What a pool's steps cost so far, newest first, and before them what was drawn; the other zones are as they were.
+static void spot_prices_follow_a_pool(void **state)
+{
+    (void)state;
+    static const struct rb_capacity_step steps[] = {{0, 9, 360000}, {60 * S, 9, 720000}, {9000 * S, 9, 990000}};
+    static const struct rb_cloud_pool pool = {
+        .scope = {.infra = "*", .instance_type = "g5.xlarge", .market = RB_MARKET_SPOT}, .zone = "us-east-1a", .steps = steps, .n_steps = 3};
+    char rest[160];
+    w.config.limits.pools = &pool;
+    w.config.limits.n_pools = 1;
+    now_us = w.config.epoch_us + 600 * S;
+    snprintf(rest, sizeof rest, "StartTime=2025-12-25T00:00:00Z&AvailabilityZone=us-east-1a");
+    const struct rb_xml *set = rb_xml_child(ok("DescribeSpotPriceHistory", rest), "spotPriceHistorySet");
+    const struct rb_xml *first = rb_xml_child(set, "item"), *second = first->next, *third = second->next;
+    assert_string_equal(rb_xml_text(first, "spotPrice"), "0.720000");
+    assert_string_equal(rb_xml_text(second, "spotPrice"), "0.360000");
+    assert_string_equal(rb_xml_text(third, "spotPrice"), "0.412500");
+    snprintf(rest, sizeof rest, "StartTime=2026-01-01T00:00:00Z&AvailabilityZone=us-east-1b");
+    set = rb_xml_child(ok("DescribeSpotPriceHistory", rest), "spotPriceHistorySet");
+    assert_string_equal(rb_xml_text(rb_xml_child(set, "item"), "spotPrice"), "0.412500");
+}
+
 static void spot_prices_come_in_pages(void **state)
 {
     (void)state;
@@ -935,6 +957,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(types_are_offered_where_they_are_sold, setup, teardown),
         cmocka_unit_test_setup_teardown(reservations_hold_what_is_launched_into_them, setup, teardown),
         cmocka_unit_test_setup_teardown(spot_prices_have_a_history, setup, teardown),
+        cmocka_unit_test_setup_teardown(spot_prices_follow_a_pool, setup, teardown),
         cmocka_unit_test_setup_teardown(spot_prices_come_in_pages, setup, teardown),
         cmocka_unit_test_setup_teardown(errors_strike_before_or_after_the_deed, setup, teardown),
         cmocka_unit_test_setup_teardown(a_skewed_clock_refuses_honest_signatures, setup, teardown),

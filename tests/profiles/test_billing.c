@@ -3,6 +3,7 @@
 #include "check.h"
 
 #include "profiles/catalog/billing.h"
+#include "profiles/catalog/capacity.h"
 
 #include <inttypes.h>
 
@@ -67,6 +68,61 @@ static void test_no_intermediate_overflow(void **state)
     assert_int_equal(bill.disk_uusd, 110 * 64000 * hours);
 }
 
+// By hand: 1000 micro-dollars a second before 100 s, then 2000, from 200 s on 500; the node's clock is 50 s behind.
+static void a_price_that_changes_is_billed_second_by_second(void **state)
+{
+    (void)state;
+    static const struct rb_capacity_step steps[] = {{100 * S, 9, 7200000}, {200 * S, 0, 1800000}};
+    const struct rb_billing b = {.rate = {3600000}, .prices = {steps, 2, 50 * S}};
+    static const struct {
+        int64_t running_us, terminated_us, machine_uusd, minimum_uusd;
+    } cases[] = {
+        {0, 40 * S, 50000 + 10 * 2000, 30000},
+        {0, 100 * S, 50000 + 50 * 2000, 0},
+        {0, 200 * S, 50000 + 100 * 2000 + 50 * 500, 0},
+        {300 * S, 400 * S, 50000, 0},                 // the last price holds for ever
+        {0, 10 * S, 50000 + 10 * 2000, 60000},        // the minimum is of the node's first minute: 50 s of 1000, 10 s of 2000
+        {S / 2, 100 * S + S / 2, 50 * 1000 + 50 * 2000, 0}, // a second costs what holds at its beginning
+    };
+    for (size_t i = 0; i < N_OF(cases); i++) {
+        const struct rb_bill bill = rb_bill_node(&b, cases[i].running_us, cases[i].terminated_us);
+        if (bill.machine_uusd != cases[i].machine_uusd || bill.minimum_uusd != cases[i].minimum_uusd)
+            fail_msg("case %zu: machine %" PRId64 ", minimum %" PRId64, i, bill.machine_uusd, bill.minimum_uusd);
+    }
+    assert_int_equal(rb_bill_least_uusd(&b), 60000); // it may run at any time
+}
+
+// Against the sum over seconds; with one price it is the flat bill.
+static void prices_against_counting(void **state)
+{
+    (void)state;
+    struct rb_stream s = test_stream(3, 1);
+    for (int i = 0; i < 300; i++) {
+        struct rb_capacity_step steps[4];
+        int64_t at_us = 0;
+        for (int k = 0; k < 4; k++) {
+            at_us += 1 + (int64_t)rb_stream_below(&s, 200 * S);
+            steps[k] = (struct rb_capacity_step){at_us, 1, 1 + (int64_t)rb_stream_below(&s, 9000000)};
+        }
+        const int64_t rate = (int64_t)rb_stream_below(&s, 9000000), ahead_us = (int64_t)rb_stream_below(&s, 100 * S);
+        const int64_t running_us = (int64_t)rb_stream_below(&s, 300 * S), life_us = (int64_t)rb_stream_below(&s, 600 * S);
+        const struct rb_billing b = {.rate = {rate}, .prices = {steps, 4, ahead_us}};
+        const struct rb_bill bill = rb_bill_node(&b, running_us, running_us + life_us);
+        int64_t sum = 0;
+        for (int64_t second = 0; second < bill.billed_s; second++) {
+            int64_t price = rate;
+            for (int k = 0; k < 4; k++)
+                price = steps[k].at_us <= running_us + second * S + ahead_us ? steps[k].uusd_per_hour : price;
+            sum += price;
+        }
+        assert_int_equal(bill.machine_uusd, (sum + 3599) / 3600);
+        const struct rb_capacity_step one = {0, 1, rate + 1};
+        const struct rb_billing flat = {.rate = {rate + 1}}, same = {.prices = {&one, 1, 0}};
+        assert_int_equal(rb_bill_node(&flat, running_us, running_us + life_us).total_uusd,
+                         rb_bill_node(&same, running_us, running_us + life_us).total_uusd);
+    }
+}
+
 // ceil(rate x seconds / 3600) by counting: the least m with 3600 m >= rate x seconds.
 static void test_rounding_against_counting(void **state)
 {
@@ -119,6 +175,8 @@ int main(void)
         cmocka_unit_test(test_no_intermediate_overflow),
         cmocka_unit_test(test_rounding_against_counting),
         cmocka_unit_test(test_data_is_rounded_up),
+        cmocka_unit_test(a_price_that_changes_is_billed_second_by_second),
+        cmocka_unit_test(prices_against_counting),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

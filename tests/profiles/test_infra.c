@@ -85,6 +85,18 @@ static void test_within(void **state)
     assert_false(rb_infra_within("mock/us-east-1", "aws"));
 }
 
+static void test_same_region(void **state)
+{
+    (void)state;
+    assert_true(rb_infra_same_region("aws/us-east-1/us-east-1a", "aws/us-east-1/us-east-1b"));
+    assert_true(rb_infra_same_region("aws/us-east-1", "aws/us-east-1/us-east-1b"));
+    assert_true(rb_infra_same_region("local", "local"));
+    assert_false(rb_infra_same_region("aws/us-east-1/us-east-1a", "aws/us-east-2/us-east-1a"));
+    assert_false(rb_infra_same_region("aws/us-east-1/a", "aws/us-east-10/a"));
+    assert_false(rb_infra_same_region("mock/us-east-1", "aws/us-east-1"));
+    assert_false(rb_infra_same_region("aws", "aws/us-east-1"));
+}
+
 static void test_prices_need_a_region(void **state)
 {
     (void)state;
@@ -136,7 +148,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_like_one_that_is_not_there), cmocka_unit_test(test_forms_that_pass),
         cmocka_unit_test(test_forms_that_do_not),           cmocka_unit_test(test_within),
-        cmocka_unit_test(test_prices_need_a_region),
+        cmocka_unit_test(test_same_region),                 cmocka_unit_test(test_prices_need_a_region),
         cmocka_unit_test(test_clusters_that_are_there_anyway),        cmocka_unit_test(test_providers_are_sorted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

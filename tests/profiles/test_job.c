@@ -146,6 +146,7 @@ static void test_every_key_is_read(void **state)
         "  subnets: [subnet-1]\n"
         "  security_groups: [sg-1, sg-2]\n"
         "  instance_profile: rb\n"
+        "  controller: {instance_type: t3.medium, instance_profile: rb-controller, keep: 12h}\n"
         "  slurm: {shared_dir: /shared, url: unix:/run/s, account: ml, cpus_per_gpu: 8, memory_per_gpu: 64GB}\n"
         "deadline: 2026-08-01T12:00:00Z\n"
         "budget: 40\n"
@@ -190,6 +191,9 @@ static void test_every_key_is_read(void **state)
     assert_int_equal(j->resources.disk_bytes, INT64_C(200000000000));
     assert_string_equal(j->resources.security_groups.items[1], "sg-2");
     assert_string_equal(j->resources.instance_profile, "rb");
+    assert_string_equal(j->resources.controller.instance_type, "t3.medium");
+    assert_string_equal(j->resources.controller.instance_profile, "rb-controller");
+    assert_int_equal(j->resources.controller.keep_us, 12 * 3600 * RB_US_PER_S);
     assert_string_equal(j->resources.slurm.shared_dir, "/shared");
     assert_string_equal(j->resources.slurm.url, "unix:/run/s");
     assert_string_equal(j->resources.slurm.account, "ml");
@@ -472,6 +476,8 @@ static void test_bad_resources_and_constraints(void **state)
         {0, "resources: {disk_size: 100}", 7, "resources.disk_size", "no unit"},
         {0, "resources: {ssh: {user: -oProxyCommand=x}}", 7, "resources.ssh.user", "login name"},
         {0, "resources: {ssh: {port: 65536}}", 7, "resources.ssh.port", "in 1..65535"},
+        {0, "resources: {kubernetes: {as: deployment}}", 7, "resources.kubernetes.as", "pod or job"},
+        {0, "resources: {kubernetes: {as: job, queue: team}}", 7, "resources.kubernetes.as", "RB4480 remove one of the two"},
         {0, "resources: {kubernetes: {namespace: My_Space}}", 7, "resources.kubernetes.namespace", "name of a Kubernetes object"},
         {0, "resources: {kubernetes: {node_selector: {a: 'b c'}}}", 7, "resources.kubernetes.node_selector.a", "node's label"},
         {0, "resources: {kubernetes: {tolerations: [{operator: Has}]}}", 7, "resources.kubernetes.tolerations[0].operator",
@@ -480,6 +486,8 @@ static void test_bad_resources_and_constraints(void **state)
          "NoExecute"},
         {0, "resources: {kubernetes: {grace: 2h}}", 7, "resources.kubernetes.grace", "at most 1h"},
         {0, "resources: {kubernetes: {price_per_gpu_hour: 10001}}", 7, "resources.kubernetes.price_per_gpu_hour", "at most 10000"},
+        {0, "resources: {controller: {keep: 1m}}", 7, "resources.controller.keep", "10m..7d"},
+        {0, "resources: {controller: {keep: 8d}}", 7, "resources.controller.keep", "10m..7d"},
         {0, "resources: {kubernetes: {release: 2d}}", 7, "resources.kubernetes.release", "at most 1d"},
         {0, "resources: {kubernetes: {shm_size: 3}}", 7, "resources.kubernetes.shm_size", "no unit"},
         {0, "resources: {kubernetes: {namespac: x}}", 7, "resources.kubernetes.namespac", "did you mean \"namespace\""},
@@ -801,6 +809,10 @@ static void test_kubernetes(void **state)
     assert_true(k->cpus_per_gpu == 8 && k->memory_per_gpu_bytes == INT64_C(60000000000) && k->shm_bytes == INT64_C(8000000000));
     assert_true(k->grace_us == 15 * RB_US_PER_S && k->queue_timeout_us == 3600 * RB_US_PER_S);
     assert_true(k->release_us == 600 * RB_US_PER_S && k->has_price && k->uusd_per_gpu_hour == 0);
+    assert_int_equal(k->as, RB_KUBERNETES_AS_POD);
+    rb_arena_finish(&f.arena);
+    f = loaded(0, "resources: {infra: k8s/lab, kubernetes: {as: job}}");
+    assert_int_equal(f.job.resources.kubernetes.as, RB_KUBERNETES_AS_JOB);
     rb_arena_finish(&f.arena);
 }
 

@@ -216,9 +216,11 @@ static struct rb_kubernetes_spec some_kubernetes(struct maker *m)
     static const char *const secrets[] = {"reg", "other"};
     static const struct rb_toleration tolerations[] = {{.key = "a", .operator = "Exists"}, {.effect = "NoExecute", .value = "v"}};
     static const struct rb_key_value labels[] = {{"a/b", "c"}, {"d", ""}};
+    const bool as_job = coin(m);
     return (struct rb_kubernetes_spec){.context = coin(m) ? NULL : any_text(m),
                                        .namespace = coin(m) ? NULL : "a-space",
-                                       .queue = coin(m) ? NULL : "q",
+                                       .as = as_job ? RB_KUBERNETES_AS_JOB : RB_KUBERNETES_AS_POD,
+                                       .queue = as_job || coin(m) ? NULL : "q",
                                        .node_selector = labels,
                                        .n_node_selector = (int)between(m, 0, 2),
                                        .tolerations = tolerations,
@@ -251,6 +253,8 @@ static struct rb_resources any_resources(struct maker *m)
                              .subnets = some(m, types, (int)N_OF(types), 0),
                              .security_groups = some(m, types, (int)N_OF(types), 0),
                              .instance_profile = coin(m) ? NULL : any_text(m),
+                             .controller = {coin(m) ? NULL : any_text(m), coin(m) ? NULL : any_text(m),
+                                            coin(m) ? 0 : between(m, INT64_C(600000000), INT64_C(604800000000))},
                              .kubernetes = coin(m) ? (struct rb_kubernetes_spec){0} : some_kubernetes(m),
                              .slurm = coin(m) ? (struct rb_slurm_spec){0} : some_slurm(m)};
     r.image_ids = some_pairs(m, infra, (int)N_OF(infra), false, &r.n_image_ids);
@@ -451,7 +455,7 @@ static void same_kubernetes(const struct rb_kubernetes_spec *a, const struct rb_
     same_text(a->priority_class, b->priority_class);
     same_text(a->service_account, b->service_account);
     same_list(&a->image_pull_secrets, &b->image_pull_secrets);
-    assert_true(a->cpus_per_gpu == b->cpus_per_gpu && a->memory_per_gpu_bytes == b->memory_per_gpu_bytes &&
+    assert_true(a->as == b->as && a->cpus_per_gpu == b->cpus_per_gpu && a->memory_per_gpu_bytes == b->memory_per_gpu_bytes &&
                 a->shm_bytes == b->shm_bytes && a->grace_us == b->grace_us && a->queue_timeout_us == b->queue_timeout_us);
 }
 
@@ -467,6 +471,9 @@ static void same_resources(const struct rb_resources *a, const struct rb_resourc
     same_list(&a->subnets, &b->subnets);
     same_list(&a->security_groups, &b->security_groups);
     same_text(a->instance_profile, b->instance_profile);
+    same_text(a->controller.instance_type, b->controller.instance_type);
+    same_text(a->controller.instance_profile, b->controller.instance_profile);
+    assert_true(a->controller.keep_us == b->controller.keep_us);
     same_kubernetes(&a->kubernetes, &b->kubernetes);
     same_text(a->slurm.shared_dir, b->slurm.shared_dir);
     same_text(a->slurm.url, b->slurm.url);

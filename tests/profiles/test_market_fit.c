@@ -81,6 +81,22 @@ static void a_region_goes_together(void **state)
     assert_close(s.region_factor, (1.0 / 50) / (2.0 / 160), 1e-12);
 }
 
+// $1 for ten minutes (nodes), $9 for 20 (none), $2 for 30, $9 for 10, $4 for 120.
+static void prices_count_while_there_are_nodes(void **state)
+{
+    struct world *w = *state;
+    static const struct rb_capacity_step steps[] = {
+        {0, 1, 1000000},           {10 * MIN_US, 0, 9000000}, {30 * MIN_US, 1, 2000000},
+        {60 * MIN_US, 0, 9000000}, {70 * MIN_US, 1, 4000000},
+    };
+    const struct rb_capacity zone = {"us-east-1a", "us-east-1", "t", steps, 5, 190 * MIN_US, NULL};
+    const struct rb_spells s = fit(w, &zone, 1, 0.5);
+    assert_int_equal(s.price.mean_uusd, (10 * 1000000 + 30 * 2000000 + INT64_C(120) * 4000000 + 159) / 160);
+    assert_int_equal(s.price.p5_uusd, 1000000); // 10 of 160 minutes are more than 5 %
+    assert_int_equal(s.price.p95_uusd, 4000000);
+    assert_int_equal(fit(w, &zone_a, 1, 0.5).price.mean_uusd, 0); // not known
+}
+
 static void what_cannot_be_fitted_says_why(void **state)
 {
     struct world *w = *state;
@@ -106,6 +122,7 @@ static void what_cannot_be_fitted_says_why(void **state)
 // ---- the file
 
 #define HEADER "set,kind,zone,instance_type,start_min,capacity\n"
+#define PRICED "set,kind,zone,instance_type,start_min,capacity,usd_per_hour\n"
 #define ZONE   HEADER "s,availability,us-east-1a,t,0,1\ns,availability,us-east-1a,t,10,0\n"
 
 static const struct rb_import_options options = {.name = "p", .capacity = {.sampled_s = 195, .has_together = true}};
@@ -130,6 +147,9 @@ static void bad_tables_are_refused_with_their_line(void **state)
         {ZONE "s,probed,us-east-1a,t,20,end\n", "expected availability (probes)", 4},
         {ZONE "s,availability,us-east-1a,t,20,many\n", "expected", 4},
         {ZONE "u,availability,us-east-1a,t,20,end\n", "choose one with --set", 4},
+        {PRICED "s,availability,us-east-1a,t,0,1,\n", "expected dollars an hour of one node", 2},
+        {PRICED "s,availability,us-east-1a,t,0,1,0\n", "expected dollars an hour of one node", 2},
+        {PRICED "s,availability,us-east-1a,t,0,1,0.5\ns,availability,us-east-1a,t,9,end,0.5\n", "expected no price", 3},
         {HEADER "s,availability,dublin,t,0,end\n", "expected `end`", 2},
         {HEADER "s,availability,Z1,t,0,1\n", "expected a zone of AWS or Google", 2},
         {HEADER "s,availability,us-east-1a,,0,1\n", "expected an instance type", 2},
@@ -288,6 +308,7 @@ int main(void)
         TEST(losses_are_counted_over_hours_of_exposure),
         TEST(a_fall_takes_the_youngest),
         TEST(a_region_goes_together),
+        TEST(prices_count_while_there_are_nodes),
         TEST(what_cannot_be_fitted_says_why),
         TEST(bad_tables_are_refused_with_their_line),
         TEST(a_table_needs_what_it_does_not_say),

@@ -50,7 +50,8 @@ static const char resnet[] =
     "  - {infra: \"*\", instance_type: t, market: \"*\", queue_s: 1, init_s: 2, capacity_failure: 0}\n"
     "  - {infra: aws/us-east-1, instance_type: p3.16xlarge, market: spot, queue_s: 30, init_s: 90, capacity_failure: 0,\n"
     "     spells: {sampled_s: 195, days: 22.7, up_s: {distribution: empirical, values: [600, 9000, 60]}, down_s: 1200,\n"
-    "              together: 0.7, region_factor: 4, hazard: [{from_s: 0, per_hour: 1.65}, {from_s: 900, per_hour: 0.5}]}}\n";
+    "              together: 0.7, region_factor: 4, hazard: [{from_s: 0, per_hour: 1.65}, {from_s: 900, per_hour: 0.5}],\n"
+    "              price: {mean: 7.3437, p5: 6.9, p95: 8.123456}}}\n";
 
 struct fixture {
     struct rb_arena arena;
@@ -128,6 +129,8 @@ static void test_what_is_read(void **state)
     assert_near(rb_provisioning_together(market), 0.7, 0);
     assert_near(market->spells->up_s.values[2], 9000, 0);
     assert_near(market->spells->region_factor, 4, 0);
+    assert_int_equal(market->spells->price.mean_uusd, 7343700);
+    assert_int_equal(market->spells->price.p95_uusd, 8123456);
     assert_true(f.profile.restarts);
     assert_true(f.profile.exact);
     assert_true(f.profile.has_measured);
@@ -442,6 +445,10 @@ static void test_bad_profiles_name_line_and_key(void **state)
          "in 0..60"},
         {7, SPELLS("together: 1, hazard: [{from_s: 0, per_hour: 1}, {from_s: 0, per_hour: 1}]"),
          "provisioning[0].spells.hazard[1]", "expected a from_s above 0"},
+        {7, SPELLS("together: 1, hazard: [{from_s: 0, per_hour: 1}], price: {mean: 1, p5: 2, p95: 1}"),
+         "provisioning[0].spells.price.p95", "RB3551 expected 0 < p5 <= p95"},
+        {7, SPELLS("together: 1, hazard: [{from_s: 0, per_hour: 1}], price: {mean: 0, p5: 2, p95: 3}"),
+         "provisioning[0].spells.price.mean", "expected 0 < p5 <= p95"},
         {7, SPELLS("together: 1, hazzard: []"), "provisioning[0].spells.hazzard", "did you mean \"hazard\""},
         {7, "provisioning: [{infra: aws, market: spot, queue_s: 1, init_s: 1, capacity_failure: 0}]",
          "provisioning[0].instance_type", "required and missing"},

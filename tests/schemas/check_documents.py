@@ -113,6 +113,9 @@ def planned(p):
     p.run("sed '/^provisioning:/a\\  - %s' $ROOT/examples/bert/profile.yaml > spells.yaml" % SPELLS)
     p.run("rbplan %s --profile-file spells.yaml --set resources.spot=safe --pareto spot.json" % bert)
     yield "pareto", "with spot", p.file("spot.json")
+    p.run("rbplan %s --profile-file spells.yaml --set resources.spot=allow --set scheduler.num_trials=3"
+          " --set scheduler.max_resource=3 --pareto allow.json" % bert)
+    yield "pareto", "without spot", p.file("allow.json")
     p.run("rbplan %s --html page.html" % bert)
     yield "plan-page", "page.html", page_document(p, "page.html")
     best = "rbplan %s --best-for 4 --deadline 3h" % bert

@@ -18,7 +18,7 @@ PROFILE_OPTIONAL = {(): {"name", "unit", "source", "provisioning", "resumes", "e
                     ("measured",): {"of"},
                     ("noise",): {"configuration"},
                     ("training",): {"relative_error", "max_gpus", "max_nodes", "sharing"},
-                    ("provisioning",): {"preemption_per_hour", "relative_error", "region_factor"}}
+                    ("provisioning",): {"preemption_per_hour", "relative_error", "region_factor", "price"}}
 
 
 def places(value, path=(), shape=()):

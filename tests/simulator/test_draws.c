@@ -136,6 +136,27 @@ static void lifetimes_follow_the_hazard(void **state)
     small_scenario_finish(&s);
 }
 
+// A profile without spells draws what it drew before there were any: a rate is one hazard for all ages, to the microsecond,
+// and takes one node at a time.
+static void a_rate_draws_as_one_hazard_for_all_ages(void **state)
+{
+    (void)state;
+    enum { N = 1000 };
+    const struct rb_spells spells = {.hazard = {.per_hour = 0.7}};
+    struct small_scenario s;
+    noisy(&s);
+    s.provisioning.preemption_per_hour = 0.7;
+    for (int i = 0; i < N; i++) {
+        s.provisioning.spells = NULL;
+        const int64_t by_rate_us = rb_draw_preemption_us(&s.scenario, SMALL, 0, i, 0, 0);
+        assert_true(by_rate_us > 0 && by_rate_us < INT64_MAX);
+        assert_int_equal(rb_draw_strike(&s.scenario, SMALL, 0, i, 0, 0, 0, 5), RB_STRIKE_ONE);
+        s.provisioning.spells = &spells;
+        assert_true(rb_draw_preemption_us(&s.scenario, SMALL, 0, i, 0, 0) == by_rate_us);
+    }
+    small_scenario_finish(&s);
+}
+
 struct first_loss {
     double at_h, first_h; // of node 0; of any of them
     bool first_takes_all;
@@ -295,6 +316,7 @@ int main(void)
         cmocka_unit_test(no_draw_is_longer_than_the_longest), cmocka_unit_test(offers_that_cannot_be_used_say_why),
         cmocka_unit_test(this_machine_needs_no_provisioning), cmocka_unit_test(a_missing_price_is_an_error),
         cmocka_unit_test(events_leave_the_heap_in_order),     cmocka_unit_test(lifetimes_follow_the_hazard),
+        cmocka_unit_test(a_rate_draws_as_one_hazard_for_all_ages),
         cmocka_unit_test(a_share_of_losses_takes_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

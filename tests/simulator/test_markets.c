@@ -1,7 +1,9 @@
 // Spot markets in virtual time: spells, stand-ins, and a table in their place.
 #include "small_scenario.h"
 
+#include "profiles/catalog/billing.h"
 #include "profiles/catalog/reservation.h"
+#include "simulator/world/markets.h"
 #include "simulator/world/world.h"
 
 #include <math.h>
@@ -256,6 +258,30 @@ static void a_request_waits_for_the_table(void **state)
     small_scenario_finish(&m.s);
 }
 
+// Every node is billed at the table's price, by the law of the cloud that replays it (tests/mock/test_cloud_limits.c).
+static void a_table_with_prices_is_billed_at_them(void **state)
+{
+    (void)state;
+    static const struct rb_capacity_step steps[] = {{0, 9, 3600000}, {H / 4, 9, 7200000}, {H, 9, 1800000}};
+    static const struct rb_capacity zone = {"us-east-1a", "us-east-1", "small", steps, 3, 9 * H, "aws/us-east-1/us-east-1a"};
+    static const struct rb_capacity_table priced = {&zone, 1};
+    const struct rb_market_replay replay = {&priced, H / 8};
+    struct market m;
+    struct seen seen;
+    make(&m, rb_dist_constant(1e6), rb_dist_constant(1), 0, 0);
+    const struct rb_world_result flat = run(&m, 0, &replay, &seen);
+    rb_markets_price(&m.s.scenario, NULL);
+    assert_int_equal(run(&m, 0, &replay, &seen).cost_uusd, flat.cost_uusd); // no table, no change
+    rb_markets_price(&m.s.scenario, &replay);
+    const struct rb_world_result r = run(&m, 0, &replay, &seen);
+    const struct rb_billing b = {.prices = {steps, 3, H / 8}};
+    assert_int_equal(r.time_us, flat.time_us);
+    assert_true(r.cost_uusd != flat.cost_uusd);
+    assert_int_equal(seen.n_nodes, 1);
+    assert_int_equal(r.cost_uusd, rb_bill_node(&b, seen.nodes[0].at_us, r.time_us).total_uusd);
+    small_scenario_finish(&m.s);
+}
+
 // ---- reservations
 
 // The trial trains two hours. Its reservation is free and closes after one, 5 minutes before which it gives notice; then
@@ -338,6 +364,7 @@ int main(void)
         cmocka_unit_test(stand_ins_are_asked_in_their_order),
         cmocka_unit_test(a_fall_takes_the_youngest_with_notice),
         cmocka_unit_test(a_request_waits_for_the_table),
+        cmocka_unit_test(a_table_with_prices_is_billed_at_them),
         cmocka_unit_test(a_reservation_closes_and_the_rest_is_on_demand),
         cmocka_unit_test(a_reservation_that_outlasts_the_run_is_all_there_is),
     };

@@ -121,6 +121,46 @@ static void the_market_that_lasts_is_the_best(void **state)
     assert_int_equal(rb_market_mix_state(&mix, up, -1), RB_MARKET_AGES);
 }
 
+// An age is seen, a hazard was fitted in other weeks: it decides among equals only. Less than a tick is no age.
+static void the_oldest_market_is_the_best(void **state)
+{
+    (void)state;
+    const struct rb_spells bad = exponential(2, 1800), good = exponential(.2, 1800);
+    const struct rb_market_source sources[] = {{&bad, 0}, {&good, 1}};
+    struct rb_market_mix mix;
+    rb_market_mix_init(&mix, sources, 2, TICK_S);
+    struct rb_market_state up[] = {{true, 3 * TICK_S}, {true, 2 * TICK_S}};
+    assert_int_equal(rb_market_mix_best(&mix, up, NULL), 0);
+    up[0].age_s = 3 * TICK_S - 1;
+    assert_int_equal(rb_market_mix_best(&mix, up, NULL), 1);
+    up[0].age_s = INFINITY; // it was never lost
+    assert_int_equal(rb_market_mix_best(&mix, up, NULL), 0);
+    up[1].age_s = INFINITY;
+    assert_int_equal(rb_market_mix_best(&mix, up, NULL), 1);
+    up[0] = (struct rb_market_state){true, 10 * TICK_S};
+    up[1] = (struct rb_market_state){true, 9 * TICK_S, .seen_ago_s = 3600}; // 29 ticks old, if it is still there
+    assert_int_equal(rb_market_mix_best(&mix, up, NULL), 1);
+    up[0].age_s = 28 * TICK_S;
+    assert_int_equal(rb_market_mix_best(&mix, up, NULL), 0);
+}
+
+// On a path of a market that never lasts and one that does, the one that lasts is what could be had, but for its outages.
+static void a_path_knows_the_oldest(void **state)
+{
+    (void)state;
+    const struct rb_spells bad = exponential(10, 360), good = exponential(.05, 360);
+    const struct rb_market_source both[] = {{&bad, 0}, {&good, 1}}, alone = {&good, 0};
+    struct rb_market_mix mix, one;
+    rb_market_mix_init(&mix, both, 2, TICK_S);
+    rb_market_mix_init(&one, &alone, 1, TICK_S);
+    double lost = 0, lost_alone = 0;
+    for (int k = 0; k < RB_MARKET_AGES; k++) {
+        lost += mix.share[k] * sum(mix.lost[k], RB_MARKET_STATES);
+        lost_alone += one.share[k] * sum(one.lost[k], RB_MARKET_STATES);
+    }
+    assert_true(lost < 3 * lost_alone);
+}
+
 // --- the guard: minutes, every order of losses
 
 enum { MOST_MIN = 40 };
@@ -494,6 +534,8 @@ int main(void)
         cmocka_unit_test(a_mix_of_one_is_its_market),
         cmocka_unit_test(what_was_seen_is_forgotten_as_the_market_moves),
         cmocka_unit_test(the_market_that_lasts_is_the_best),
+        cmocka_unit_test(the_oldest_market_is_the_best),
+        cmocka_unit_test(a_path_knows_the_oldest),
         cmocka_unit_test(no_order_of_losses_makes_it_late),
         cmocka_unit_test(on_demand_is_the_last_that_is_permitted),
         cmocka_unit_test(the_rest_on_demand_must_be_paid),

@@ -344,7 +344,50 @@ def measured(test):
     run.wait(run.start("rbplan", "-o", "plan.json", "job.yaml", *store))
 
 
-SCENARIOS = [never_boots, lost_node, killed_controller, gives_way, boxed, beside_local, digits, devices, interrupted, refused, doctored,
+def controller_in_a_job(test):
+    """--at slurm/gpu: the controller is a batch job of its own, without a token of ours; it ends last, and its files come home."""
+    run = Run(test, "elsewhere", "gpu", price="0")
+    run.write("job.yaml", (JOB % run.job).replace("slurm: {", "slurm: {url: %s, " % test.cluster.url))
+    run.plan()
+    state = ("--state-dir", run.state)
+    said = run.wait(run.rbrun("plan.json", "--at", "slurm/gpu", "--yes"))
+    id = re.search(r"run (\S+) goes on at slurm/gpu", said).group(1)
+    require("cpu:1 in slurm/gpu, which ends after" in said, "elsewhere: its limit is not said: " + said)
+    own, = [j for j in test.cluster.jobs() if j["JobName"].startswith("rb-elsewhere-controller-")]
+    pid = int(re.search(r"process (\d+)", said).group(1))
+    with open("/proc/%d/environ" % pid, "rb") as f:
+        environ = f.read()
+    require(b"SLURM_JOB_ID=%s\0" % own["JobId"].encode() in environ and run.env["SLURM_JWT"].encode() not in environ,
+            "elsewhere: process %d is not in job %s, or has our token" % (pid, own["JobId"]))
+    require("best configuration" in run.wait(run.rbrun("attach", id)), "elsewhere: no report")
+    running = [j["JobId"] for j in run.jobs() if j["JobState"] == "RUNNING"]
+    require(running == [own["JobId"]], "elsewhere: %s run, expected the controller alone" % running)
+    run.wait(run.rbrun("move", id, "--to", "here"))
+    test.cluster.wait_for(lambda: not [j for j in run.jobs() if j["JobState"] not in ("COMPLETED", "CANCELLED")], "the end of its jobs")
+    report = json.loads(run.wait(run.rbrun("report", "--json", id)))
+    require(report["outcome"] == "complete" and report["controller"]["id"] == own["JobId"] and report["controller"]["ended_at_us"],
+            "elsewhere: %s" % report["controller"])
+    run.wait(run.start("rbrun", "fetch", id, "--best", "model", *state))
+
+
+def controller_job_cancelled(test):
+    """The controller's job is cancelled: its process ends with it, and its nodes end by themselves or by gc."""
+    run = Run(test, "cancelled", "gpu", price="0", pace="3")
+    run.write("job.yaml", (JOB % run.job).replace("slurm: {", "slurm: {url: %s, " % test.cluster.url))
+    run.plan()
+    said = run.wait(run.rbrun("plan.json", "--at", "slurm/gpu", "--yes"))
+    id, pid = re.search(r"run (\S+) goes on at slurm/gpu: process (\d+)", said).groups()
+    own, = [j for j in test.cluster.jobs() if j["JobName"].startswith("rb-cancelled-controller-")]
+    test.cluster.ask("scancel", own["JobId"])
+    test.cluster.wait_for(lambda: not os.path.exists("/proc/" + pid), "the end of the controller")
+    require("does not answer" in run.wait(run.rbrun("status", id), code=1), "cancelled: it is not said")
+    for job in run.jobs():
+        if job["JobState"] in ("RUNNING", "PENDING"):
+            test.cluster.ask("scancel", job["JobId"])
+    test.cluster.wait_for(lambda: all(j["JobState"] in ("COMPLETED", "CANCELLED", "FAILED") for j in run.jobs()), "the end of its jobs")
+
+
+SCENARIOS = [controller_in_a_job, controller_job_cancelled, never_boots, lost_node, killed_controller, gives_way, boxed, beside_local, digits, devices, interrupted, refused, doctored,
              measured]
 ALONE = [orphaned]  # gc takes whatever nobody carries out from its own state directory
 

@@ -50,23 +50,31 @@ static void a_frontier_marks_the_plan_and_what_time_is_worth(void **state)
     rb_buf_finish(&out);
 }
 
-// What a run with spot machines costs is a line of its own, and there is the plan.
+// What a run with spot machines costs, or a plan without them, is a line of its own, and there is the plan.
 static void a_frontier_has_a_line_for_spot(void **state)
 {
     (void)state;
-    static const char with_spot[] =
-        ",\"with_spot\":[{\"deadline_us\":7200000000,\"estimate\":{\"cost_uusd\":{\"p50\":1500000,\"p95\":4300000},"
-        "\"time_us\":{\"p50\":6900000000,\"p95\":7150000000}}}],\"marginal\":{\"deadline_us\":7200000000,\"more\":{"
-        "\"deadline_us\":7800000000,\"cost_uusd\":-128547,\"uusd_per_minute\":-12855},\"less\":null}}}";
-    struct rb_buf document = RB_BUF_INIT, out = RB_BUF_INIT;
-    struct rb_err err = {0};
-    rb_buf_append(&document, frontier, sizeof frontier - 3); // but its two last braces
-    rb_buf_puts(&document, with_spot);
-    assert_true(rb_picture_write("frontier", rb_buf_str(&document), &out, &err));
-    assert_non_null(strstr(rb_buf_str(&out), ">with spot<"));
-    assert_non_null(strstr(rb_buf_str(&out), "deadline 2 h 0 m, on demand: more time saves $0.0129 a minute"));
-    rb_buf_finish(&document);
-    rb_buf_finish(&out);
+    static const struct {
+        const char *key, *line, *deadline;
+    } lines[] = {
+        {"with_spot", ">with spot<", "deadline 2 h 0 m, on demand: more time saves $0.0129 a minute"},
+        {"without_spot", ">without spot<", "deadline 2 h 0 m: more time saves $0.0129 a minute"},
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        struct rb_buf document = RB_BUF_INIT, out = RB_BUF_INIT;
+        struct rb_err err = {0};
+        rb_buf_append(&document, frontier, sizeof frontier - 3); // but its two last braces
+        rb_buf_printf(&document,
+                      ",\"%s\":[{\"deadline_us\":7200000000,\"estimate\":{\"cost_uusd\":{\"p50\":1500000,\"p95\":4300000},"
+                      "\"time_us\":{\"p50\":6900000000,\"p95\":7150000000}}}],\"marginal\":{\"deadline_us\":7200000000,"
+                      "\"more\":{\"deadline_us\":7800000000,\"cost_uusd\":-128547,\"uusd_per_minute\":-12855},\"less\":null}}}",
+                      lines[i].key);
+        assert_true(rb_picture_write("frontier", rb_buf_str(&document), &out, &err));
+        assert_non_null(strstr(rb_buf_str(&out), lines[i].line));
+        assert_non_null(strstr(rb_buf_str(&out), lines[i].deadline));
+        rb_buf_finish(&document);
+        rb_buf_finish(&out);
+    }
 }
 
 #define EXPECTED(mean)                                                                                                 \

@@ -2,15 +2,21 @@
 // plan. From a page's document {plan, frontier}, or from a frontier alone.
 "use strict";
 (function () {
-    var WITH_SPOT = "with spot", PLANNERS = ["optimal", "greedy", "static", "naive", WITH_SPOT]; // each has its own colour and symbol
+    var WITH_SPOT = "with spot", WITHOUT_SPOT = "without spot", PLANNERS = ["optimal", "greedy", "static", "naive", WITH_SPOT]; // each has its own colour and symbol
     var SYMBOLS = ["circle", "triangle", "rect", "ring", "down"];
     var ROOM_FOR_WORDS = 700; // pixels
 
-    // Those of every planner, and those of runs that also use spot machines.
+    // Those of every planner, and either those of runs that also use spot machines or those of plans that have none.
     function points_of(frontier) {
-        return frontier.points.concat((frontier.with_spot || []).map(function (p) {
-            return {planner: WITH_SPOT, deadline_us: p.deadline_us, estimate: p.estimate};
+        var name = frontier.with_spot ? WITH_SPOT : WITHOUT_SPOT;
+        return frontier.points.concat((frontier.with_spot || frontier.without_spot || []).map(function (p) {
+            return {planner: name, deadline_us: p.deadline_us, estimate: p.estimate};
         }));
+    }
+
+    // Its colour and symbol. There is only one of the lines about spot.
+    function place_of(planner) {
+        return PLANNERS.indexOf(planner === WITHOUT_SPOT ? WITH_SPOT : planner);
     }
 
     function by_planner(points) {
@@ -21,7 +27,7 @@
                 found.push(of = {planner: point.planner, points: []});
             of.points.push(point);
         });
-        found.sort(function (a, b) { return PLANNERS.indexOf(a.planner) - PLANNERS.indexOf(b.planner); });
+        found.sort(function (a, b) { return place_of(a.planner) - place_of(b.planner); });
         return found;
     }
 
@@ -96,7 +102,7 @@
     function lines(planners, look, hidden) {
         var series = [];
         planners.forEach(function (of) {
-            var place = Math.max(PLANNERS.indexOf(of.planner), 0), best = of.planner === "optimal";
+            var place = Math.max(place_of(of.planner), 0), best = of.planner === "optimal";
             series.push(line(of, "p50", place, look));
             if (best || !look.legend)
                 series.push(line(of, "p95", place, look));

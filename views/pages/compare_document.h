@@ -4,7 +4,7 @@
 #define RB_VIEWS_COMPARE_DOCUMENT_H
 
 #include "base/document/json.h"
-#include "executor/run/run_row.h"
+#include "executor/browse/run_row.h"
 
 struct rb_compared {
     const char *run, *from;         // as in struct rb_run_row

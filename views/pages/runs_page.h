@@ -3,7 +3,7 @@
 #ifndef RB_VIEWS_RUNS_PAGE_H
 #define RB_VIEWS_RUNS_PAGE_H
 
-#include "executor/run/run_list.h"
+#include "executor/browse/run_list.h"
 #include "views/pages/page.h"
 
 // addresses: where each row leads, relative to the page; NULL, or an entry that is NULL: nowhere. live: the page asks

@@ -4,7 +4,7 @@
 #ifndef RB_VIEWS_RUN_BROWSE_H
 #define RB_VIEWS_RUN_BROWSE_H
 
-#include "executor/run/run_list.h"
+#include "executor/browse/run_list.h"
 
 // Serves until the process is asked to end (SIGINT, SIGTERM); prints the address on stderr, once. address:
 // "127.0.0.1:PORT", port 0: any that is free.

@@ -16,21 +16,22 @@ static void add_row(const struct rb_pareto *pareto, int64_t deadline_us, bool as
         const struct rb_pareto_point *p = rb_pareto_at(pareto, deadline_us, planners[i]);
         rb_text_table_cell(t, "%s", p ? rb_format_money(p->estimate.cost_uusd.mean, text) : "-");
     }
-    if (pareto->knows_spot) {
-        const struct rb_estimate *with = rb_pareto_with_spot(pareto, deadline_us);
-        rb_text_table_cell(t, "%s", with ? rb_format_money(with->cost_uusd.mean, text) : "-");
+    if (rb_pareto_beside_name(pareto)) {
+        const struct rb_estimate *beside = rb_pareto_beside(pareto, deadline_us);
+        rb_text_table_cell(t, "%s", beside ? rb_format_money(beside->cost_uusd.mean, text) : "-");
     }
 }
 
 static void write_table(const struct rb_pareto *pareto, int64_t asked_us, const struct rb_text_style *style,
                         struct rb_buf *out)
 {
-    static const struct rb_text_column columns[] = {
+    const char *beside = rb_pareto_beside_name(pareto);
+    const struct rb_text_column columns[] = {
         {"deadline", true, 0}, {"optimal", true, 0}, {"greedy", true, 0}, {"static", true, 0}, {"naive", true, 0},
-        {"with spot", true, 0}};
+        {beside, true, 0}};
     struct rb_text_table t;
     int64_t before_us = -1;
-    rb_text_table_init(&t, columns, 1 + N_PLANNERS + pareto->knows_spot);
+    rb_text_table_init(&t, columns, 1 + N_PLANNERS + (beside != NULL));
     for (int i = 0; i < pareto->n_points; i++) {
         int64_t deadline_us = pareto->points[i].deadline_us;
         if (deadline_us != before_us)
@@ -103,18 +104,34 @@ void rb_marginal_write(const struct rb_marginal *m, struct rb_buf *out)
 
 void rb_pareto_marginal_write(const struct rb_pareto *pareto, struct rb_buf *out)
 {
-    rb_buf_puts(out, pareto->knows_spot ? "on demand, " : "");
+    rb_buf_puts(out, pareto->spot == RB_PARETO_WITH_SPOT ? "on demand, " : "");
     rb_marginal_write(&pareto->marginal, out);
 }
 
-// What the column "with spot" rests on, or why there is none.
+static void write_without_spot(const struct rb_pareto *pareto, struct rb_buf *out)
+{
+    if (pareto->spot == RB_PARETO_ALONE) {
+        rb_buf_puts(out, "spot: plans with and without it are not compared: either no spot machine can be planned, or nothing else; "
+                         "rbplan without --pareto says why\n");
+        return;
+    }
+    int n_proved = 0;
+    for (int i = 0; i < pareto->n_beside; i++)
+        n_proved += pareto->beside[i].proved;
+    rb_buf_printf(out, "without spot: the cheapest plans that have no spot machine, at the same confidence; proved to be that at %d of %d "
+                       "deadlines\n", n_proved, pareto->n_beside);
+}
+
+// What the other line rests on, or why there is none.
 static void write_spot(const struct rb_plan_request *req, const struct rb_pareto *pareto, struct rb_buf *out)
 {
-    if (req->job->resources.spot != RB_SPOT_SAFE)
-        return;
     if (pareto->spot_cut)
         rb_buf_puts(out, "spot: the time limit ended before all deadlines were asked for\n");
-    if (pareto->knows_spot)
+    if (req->job->resources.spot == RB_SPOT_ALLOW)
+        write_without_spot(pareto, out);
+    if (req->job->resources.spot != RB_SPOT_SAFE)
+        return;
+    if (pareto->spot == RB_PARETO_WITH_SPOT)
         rb_buf_puts(out, "with spot: the run uses spot machines while it could lose them and still be in time on demand; its mean "
                          "cost at the same confidence, by replays of the profile's markets\n");
     else if (!pareto->spot_cut)

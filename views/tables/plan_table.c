@@ -310,6 +310,14 @@ static bool has_safe_spot(const struct rb_plan *plan)
     return has && plan->job->resources.spot == RB_SPOT_SAFE && plan->deadline_us >= 0;
 }
 
+static bool is_all_reserved(const struct rb_plan *plan)
+{
+    bool all = true;
+    for (int i = 0; i < plan->n_stages; i++)
+        all = all && plan->offers[plan->stages[i].nodes[0].offer].market == RB_MARKET_RESERVED;
+    return all;
+}
+
 void rb_plan_spot_write(const struct rb_plan *plan, struct rb_buf *out)
 {
     const struct rb_plan_safe_spot *s = plan->spot;
@@ -320,6 +328,7 @@ void rb_plan_spot_write(const struct rb_plan *plan, struct rb_buf *out)
     if (!s) {
         rb_buf_printf(out, "what it saves is unknown: %s\n",
                       rb_job_is_asynchronous(plan->job) ? "nothing predicts it for an asynchronous job"
+                      : is_all_reserved(plan)           ? "every stage is in a reservation, and spot only stands in for that"
                                                         : "the profile has no spells of these markets");
         return;
     }

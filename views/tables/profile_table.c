@@ -159,12 +159,17 @@ static const struct rb_fit_provision *sample_of(const struct rb_fit_report *r, c
 // Losses an hour from each age on, and how many nodes go at once.
 static void show_spells(const struct rb_spells *s, struct rb_buf *out)
 {
+    char mean[32], low[32], high[32];
     rb_buf_printf(out, "\n  preemptions    %.3g an hour at first", s->hazard.per_hour);
     for (int i = 0; i < s->hazard.n_later; i++)
         rb_buf_printf(out, ", %.3g from %.4g min on", s->hazard.later[i].per_hour, s->hazard.later[i].from_s / 60);
     rb_buf_printf(out, "; %.0f %% of losses take all nodes", 100 * s->together);
     rb_buf_printf(out, "\n  market         up %.4g min, down %.4g min on average, in %.4g days sampled every %.4g s",
                   rb_dist_mean(&s->up_s) / 60, rb_dist_mean(&s->down_s) / 60, s->days, s->sampled_s);
+    if (s->price.mean_uusd > 0)
+        rb_buf_printf(out, "\n  price          %s an hour on average, %s to %s for 90 %% of the time with nodes",
+                      rb_format_money(s->price.mean_uusd, mean), rb_format_money(s->price.p5_uusd, low),
+                      rb_format_money(s->price.p95_uusd, high));
 }
 
 static void show_provisioning(const struct rb_fit_report *r, struct rb_buf *out)

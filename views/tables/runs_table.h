@@ -2,7 +2,7 @@
 #ifndef RB_VIEWS_RUNS_TABLE_H
 #define RB_VIEWS_RUNS_TABLE_H
 
-#include "executor/run/run_row.h"
+#include "executor/browse/run_row.h"
 #include "views/tables/text_table.h"
 
 const char *rb_runs_outcome_words(const struct rb_run_row *row); // "target reached", "journal damaged", "unreadable"

@@ -23,14 +23,21 @@ static double largest(const struct rb_verification *v)
     return most;
 }
 
+static void write_doubt(double largest_z, struct rb_buf *out)
+{
+    if (largest_z > RB_SURE_SIGMA + 1)
+        rb_buf_printf(out, "the largest |z| is %.1f: more than chance explains. The estimate is wrong there\n", largest_z);
+}
+
 void rb_verification_write(const struct rb_verification *v, const struct rb_plan *plan, struct rb_buf *out)
 {
     static const struct rb_text_column columns[] = {{"z", false, 0},  {"mean", true, 0}, {"p5", true, 0},
                                                     {"p50", true, 0}, {"p95", true, 0},  {"p99", true, 0}};
     const struct rb_text_style plain = {0};
     struct rb_text_table t;
-    rb_buf_printf(out, "\nverified by %lld runs, trial by trial, that the estimate has not seen:\n",
-                  (long long)v->samples);
+    const bool is_safe = plan->job->resources.spot == RB_SPOT_SAFE;
+    rb_buf_printf(out, "\n%sverified by %lld runs, trial by trial, that the estimate has not seen:\n",
+                  is_safe ? "on demand throughout, " : "", (long long)v->samples);
     rb_text_table_init(&t, columns, sizeof columns / sizeof columns[0]);
     write_row(&t, "time", &v->time_z);
     write_row(&t, "cost", &v->cost_z);
@@ -42,7 +49,21 @@ void rb_verification_write(const struct rb_verification *v, const struct rb_plan
         rb_buf_printf(out, "P(within budget) %.4f, z = %+.2f\n", v->simulated.p_budget, v->p_budget_z);
     if (plan->deadline_us >= 0 && plan->budget_uusd >= 0)
         rb_buf_printf(out, "P(both) %.4f, z = %+.2f\n", v->simulated.p_both, v->p_both_z);
-    if (largest(v) > RB_SURE_SIGMA + 1)
-        rb_buf_printf(out, "the largest |z| is %.1f: more than chance explains. The estimate is wrong there\n",
-                      largest(v));
+    write_doubt(largest(v), out);
+}
+
+void rb_verified_spot_write(const struct rb_verified_spot *v, struct rb_buf *out)
+{
+    char time[32], cost[32];
+    if (!v) {
+        rb_buf_puts(out, "with spot machines nothing is verified: the plan says nothing of such runs\n");
+        return;
+    }
+    const struct rb_estimate *e = &v->replayed;
+    rb_buf_printf(out,
+                  "with spot machines, by %lld replays that have neither chosen the plan nor priced it: mean time %s, z = %+.2f; "
+                  "mean cost %s, z = %+.2f; P %.4f, z = %+.2f\n",
+                  (long long)e->samples, rb_format_duration(e->time_us.mean, time), v->time_z,
+                  rb_format_money(e->cost_uusd.mean, cost), v->cost_z, e->p_both, v->p_both_z);
+    write_doubt(fmax(fabs(v->time_z), fmax(fabs(v->cost_z), fabs(v->p_both_z))), out);
 }

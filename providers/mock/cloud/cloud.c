@@ -405,9 +405,11 @@ struct rb_bill rb_cloud_bill(const struct rb_cloud_instance *i, int64_t now_us)
     const struct rb_rate free_of_charge = {0};
     const struct rb_billing billing = {
         .rate = i->reserved ? free_of_charge : i->offer->rate,
-                                       .disk_rate = i->disk_rate,
-                                       .disk_gb = i->disk_gb,
-                                       .release_s = i->release_s};
+        .prices = i->prices,
+        .disk_rate = i->disk_rate,
+        .disk_gb = i->disk_gb,
+        .release_s = i->release_s,
+    };
     int64_t ended_us = i->ended_us >= 0 ? i->ended_us : now_us;
     int64_t disk_ended_us = i->terminated_us >= 0 ? i->terminated_us : now_us;
     struct rb_bill bill = rb_bill_node(&billing, i->running_us, ended_us);

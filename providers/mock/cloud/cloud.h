@@ -88,6 +88,7 @@ struct rb_cloud_instance {
     int64_t disk_gb;              // 0: none is billed
     struct rb_rate disk_rate;
     int64_t release_s;            // the tail of its bill
+    struct rb_price_path prices;  // of its pool; none where that has no price
     bool terminate_on_shutdown;   // else it stops
     bool stop_when_taken;         // interrupted or expired: it stops, else it terminates
     int64_t max_run_us;           // allowed time from running; 0: no end
@@ -258,6 +259,9 @@ const struct rb_cloud_tag *rb_cloud_tags(const struct rb_cloud *c, const struct 
 bool rb_cloud_notice(const struct rb_cloud_instance *i, int64_t now_us, int64_t *out_at_us);
 const char *rb_cloud_state_name(enum rb_cloud_state state);                      // "shutting-down"
 // The cost of the instance, as if it ended now.
+// The prices over time of such a machine, by the instant, of the first pool with prices that holds it; none: it costs what the
+// price list says.
+struct rb_price_path rb_cloud_prices(const struct rb_cloud_config *config, const struct rb_offer *offer, const char *zone);
 struct rb_bill rb_cloud_bill(const struct rb_cloud_instance *i, int64_t now_us);
 uint64_t rb_cloud_version(const struct rb_cloud *c);                             // rises with every change
 // A new name for request ids and the like; depends on seed, epoch and the number drawn before.

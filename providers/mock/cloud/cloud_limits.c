@@ -83,12 +83,13 @@ static bool read_step(const struct rb_node *node, struct rb_arena *arena, void *
     struct rb_map m;
     const struct rb_node *after, *max;
     double after_s;
-    int64_t n;
+    int64_t n, uusd_per_hour;
     if (!rb_map_begin(&m, node, err) || !rb_map_need(&m, "after_s", &after, err) ||
         !rb_node_double(after, 0, MAX_AGE_S, &after_s, err) || !rb_map_need(&m, "max", &max, err) ||
-        !rb_node_int(max, 0, RB_LIMIT_NODES, &n, err) || !rb_map_end(&m, err))
+        !rb_node_int(max, 0, RB_LIMIT_NODES, &n, err) ||
+        !rb_keys_money(&m, "usd_per_hour", 0, &uusd_per_hour, err) || !rb_map_end(&m, err))
         return false;
-    *s = (struct rb_capacity_step){rb_us_from_seconds(after_s), (int)n};
+    *s = (struct rb_capacity_step){rb_us_from_seconds(after_s), (int)n, uusd_per_hour};
     return true;
 }
 
@@ -112,6 +113,18 @@ static bool read_list(const struct rb_node *list, size_t size,
     return true;
 }
 
+static bool check_prices(const struct rb_cloud_pool *p, const struct rb_node *steps, struct rb_err *err)
+{
+    bool any = false;
+    for (int k = 0; k < p->n_steps; k++)
+        any = any || p->steps[k].uusd_per_hour > 0;
+    if (any && !rb_capacity_has_prices(p->steps, p->n_steps))
+        return rb_node_refuse(steps, err, RB_E_POOL_PRICE, "expected usd_per_hour in every step or in none");
+    return !any || (!p->scope.any_market && p->scope.market == RB_MARKET_SPOT) ||
+           rb_node_refuse(steps, err, RB_E_POOL_PRICE,
+                          "expected market: spot beside a usd_per_hour: other prices do not change");
+}
+
 static bool read_pool(const struct rb_node *node, struct rb_arena *arena, void *out, struct rb_err *err)
 {
     struct rb_cloud_pool *p = out;
@@ -124,7 +137,7 @@ static bool read_pool(const struct rb_node *node, struct rb_arena *arena, void *
     for (int k = 1; k < p->n_steps; k++)
         if (p->steps[k].at_us <= p->steps[k - 1].at_us)
             return rb_node_refuse(steps, err, RB_E_ORDER, "steps must come in the order of their after_s");
-    return rb_map_end(&m, err);
+    return check_prices(p, steps, err) && rb_map_end(&m, err);
 }
 
 static bool read_bucket(const struct rb_node *node, struct rb_arena *arena, void *out, struct rb_err *err)
@@ -160,7 +173,7 @@ static struct rb_cloud_pool pool_of(const struct rb_capacity *c, int64_t from_us
     for (int i = 0; i < c->n_steps; i++) {
         const int64_t at_us = c->steps[i].at_us - from_us;
         n -= n > 0 && at_us <= 0; // only the last step before the beginning counts
-        steps[n++] = (struct rb_capacity_step){at_us > 0 ? at_us : 0, c->steps[i].up};
+        steps[n++] = (struct rb_capacity_step){at_us > 0 ? at_us : 0, c->steps[i].up, c->steps[i].uusd_per_hour};
     }
     return (struct rb_cloud_pool){
         .scope = {.infra = "*", .instance_type = c->instance_type, .market = RB_MARKET_SPOT},

@@ -5,6 +5,7 @@
 //     - {name: G and VT Spot, code: L-3819A6DF, infra: aws, instance_type: "g*", market: spot, unit: vcpus, max: 64}
 //   pools:       # the number of machines over the cloud's age; a spot pool that shrinks takes back the youngest
 //     - {instance_type: g5.xlarge, zone: us-east-1a, market: spot, steps: [{after_s: 0, max: 4}, {after_s: 600, max: 1}]}
+//                  # a spot pool may have a usd_per_hour in every step, which is billed from then on
 //   market:      # a table of capacity (profiles/catalog/capacity.h) as pools: the cloud begins at from_s of its set
 //     {table: capacity.csv, set: v100-9zones-2023-02, from_s: 0}
 //   throttle:    # token buckets, per region and action; an action not named is never throttled

@@ -75,6 +75,17 @@ int rb_cloud_room(const struct rb_cloud *c, const struct rb_offer *offer, const 
     return room > 0 ? room : 0;
 }
 
+struct rb_price_path rb_cloud_prices(const struct rb_cloud_config *config, const struct rb_offer *offer, const char *zone)
+{
+    const struct rb_cloud_limits *l = &config->limits;
+    for (int k = 0; k < l->n_pools; k++) {
+        const struct rb_cloud_pool *p = &l->pools[k];
+        if (pool_holds(p, offer, zone) && rb_capacity_has_prices(p->steps, p->n_steps))
+            return (struct rb_price_path){p->steps, p->n_steps, -config->epoch_us};
+    }
+    return (struct rb_price_path){0};
+}
+
 int64_t rb_cloud_next_pool_us(const struct rb_cloud *c)
 {
     const struct rb_cloud_limits *l = &c->config->limits;

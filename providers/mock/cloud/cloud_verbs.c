@@ -216,6 +216,7 @@ static struct rb_cloud_instance model_instance(struct rb_cloud *c, const struct 
         .user_data_len = l->user_data_len,
         .disk_gb = l->disk_gb,
         .disk_rate = disk_rate,
+        .prices = rb_cloud_prices(c->config, offer, zone),
         .terminate_on_shutdown = l->terminate_on_shutdown,
         .stop_when_taken = l->stop_when_taken,
         .max_run_us = l->max_run_us,

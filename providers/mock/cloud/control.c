@@ -115,7 +115,7 @@ void rb_mock_control_answer(const struct rb_mock_control *c, const struct rb_exc
     out->content_type = "application/json";
     out->status = 200;
     if (strncmp(what, "metadata/", 9) == 0)
-        rb_mock_metadata_answer(c->cloud, request, what + 9, now_us, out);
+        rb_mock_metadata_answer(&(struct rb_mock_metadata){c->cloud, c->gcp, c->metadata_secret}, request, what + 9, now_us, out);
     else if (get && strcmp(what, "ledger") == 0)
         rb_ledger_write(c->cloud, now_us, &out->body);
     else if (get && strcmp(what, "instances") == 0)

@@ -11,9 +11,11 @@
 struct rb_mock_control {
     struct rb_cloud *cloud;
     struct rb_nodes *nodes;
+    struct rb_mock_gcp *gcp;
     struct rb_mock_k8s *k8s; // NULL: none; likewise pods
     struct rb_pods *pods;
     const char *nodes_dir;
+    char metadata_secret[33]; // nodes alone know it: their identity opens the cloud
 };
 
 #define RB_MOCK_CONTROL_PREFIX "/_rbmock/"

@@ -1,5 +1,6 @@
-// DescribeSpotPriceHistory. The current price is the price list's, since some hours before the cloud began, and does
-// not move while the cloud runs: the ledger bills it. Before that every pool has a history of its own, drawn around it.
+// DescribeSpotPriceHistory. The current price is what the ledger bills: that of a pool with prices, from its last step on, else the
+// price list's, since some hours before the cloud began. Before that every zone has a history of its own, drawn around the
+// latter.
 #include "base/stream.h"
 #include "providers/mock/ec2/mock_ec2_action.h"
 #include "providers/mock/ec2/mock_ec2_xml.h"
@@ -11,13 +12,14 @@
 #define N_CHANGES   56 // two weeks of
 #define CHANGE_US   (6 * 3600 * RB_US_PER_S)
 #define SPREAD_FRAC 0.2
+#define POSITIONS   (INT64_C(1) << 32) // of pages, for each zone: more than a pool has steps
 
-// The k-th price before today's began at, and was; k = 0 is today's.
 struct change {
     int64_t at_us, uusd_per_hour;
 };
 
-static struct change change_of(const struct rb_mock_call *call, int offer, int zone, int k)
+// The k-th price before the price list's began at, and was; k = 0 is the price list's.
+static struct change drawn_change(const struct rb_mock_call *call, int offer, int zone, int k)
 {
     const struct rb_cloud_config *c = rb_cloud_config_of(call->cloud);
     const int64_t rate = c->catalog.offers[offer].rate.uusd_per_hour;
@@ -78,17 +80,33 @@ static void write_price(struct rb_mock_call *call, const char *type, const char 
         type, price, c->at_us, zone);
 }
 
+// One after the other, the newest first: those of the pool's steps so far, then the drawn ones. False: there is no k-th.
+static bool change_of(const struct rb_mock_call *call, const struct rb_price_path *prices, int offer, int zone, int k,
+                      struct change *out)
+{
+    int n = 0;
+    while (n < prices->n && prices->steps[n].at_us - prices->ahead_us <= call->now_us)
+        n++;
+    if (k < n)
+        *out = (struct change){prices->steps[n - 1 - k].at_us - prices->ahead_us, prices->steps[n - 1 - k].uusd_per_hour};
+    else
+        *out = drawn_change(call, offer, zone, k - n);
+    return k - n <= N_CHANGES;
+}
+
 // Newest first: the changes within the window and the last one before it, which held when the window began.
 static void write_pool(struct rb_mock_call *call, struct question *q, int offer, const char *zone, int zone_index,
                        int64_t first_position)
 {
-    const char *type = rb_cloud_config_of(call->cloud)->catalog.offers[offer].instance_type;
-    for (int k = 0; k <= N_CHANGES; k++) {
-        const struct change c = change_of(call, offer, zone_index, k);
+    const struct rb_cloud_config *config = rb_cloud_config_of(call->cloud);
+    const struct rb_offer *o = &config->catalog.offers[offer];
+    const struct rb_price_path prices = rb_cloud_prices(config, o, zone);
+    struct change c;
+    for (int k = 0; change_of(call, &prices, offer, zone_index, k, &c); k++) {
         if (c.at_us > q->end_us)
             continue;
         if (rb_mock_page_take(&q->page, first_position + k))
-            write_price(call, type, zone, &c);
+            write_price(call, o->instance_type, zone, &c);
         if (c.at_us <= q->start_us)
             return;
     }
@@ -115,7 +133,7 @@ bool rb_mock_describe_spot_price_history(struct rb_mock_call *call)
             if ((!q.zone || strcmp(q.zone, zone) == 0) && rb_mock_is_among(o->instance_type, q.types, q.n_types) &&
                 rb_cloud_offer(c, call->region, zone, o->instance_type, RB_MARKET_SPOT) == o &&
                 rb_mock_filters_match(&q.filters, facts, NULL, 0))
-                write_pool(call, &q, i, zone, z, ((int64_t)i * region->n_zones + z) * (N_CHANGES + 1));
+                write_pool(call, &q, i, zone, z, ((int64_t)i * region->n_zones + z) * POSITIONS);
         }
     }
     rb_mock_xml_close(call->out, "spotPriceHistorySet");

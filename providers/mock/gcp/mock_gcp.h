@@ -24,4 +24,9 @@ void rb_mock_gcp_destroy(struct rb_mock_gcp *gcp);
 void rb_mock_gcp_answer(struct rb_mock_gcp *gcp, const struct rb_exchange_request *request, int64_t now_us,
                         int64_t unix_us, struct rb_exchange_answer *out);
 
+// What the metadata service of an instance (by the cloud's id) says of its project and its service account; `what` is the
+// path behind computeMetadata/v1/. False: nothing of that.
+bool rb_mock_gcp_identity(struct rb_mock_gcp *gcp, const char *instance_id, const char *what, int64_t unix_us,
+                          struct rb_exchange_answer *out);
+
 #endif

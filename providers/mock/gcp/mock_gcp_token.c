@@ -30,7 +30,7 @@ static void refuse(struct rb_exchange_answer *out, int status, const char *error
     out->status = status;
 }
 
-static void grant(struct rb_mock_gcp_tokens *t, int64_t unix_us, struct rb_exchange_answer *out)
+void rb_mock_gcp_token_grant(struct rb_mock_gcp_tokens *t, int64_t unix_us, struct rb_exchange_answer *out)
 {
     struct rb_json j;
     int64_t life_us = rb_cloud_config_of(t->cloud)->token_lifetime_us;
@@ -181,7 +181,7 @@ static void trade_refresh_token(struct rb_mock_gcp_tokens *t, struct rb_form *fo
     if (!holds || rb_form_first_unasked(form))
         refuse(out, 400, "invalid_grant", "Token has been expired or revoked.");
     else
-        grant(t, unix_us, out);
+        rb_mock_gcp_token_grant(t, unix_us, out);
 }
 
 void rb_mock_gcp_token_answer(struct rb_mock_gcp_tokens *t, const struct rb_exchange_request *r, int64_t unix_us,
@@ -205,7 +205,7 @@ void rb_mock_gcp_token_answer(struct rb_mock_gcp_tokens *t, const struct rb_exch
         if (why)
             refuse(out, 400, "invalid_grant", why);
         else
-            grant(t, unix_us, out);
+            rb_mock_gcp_token_grant(t, unix_us, out);
     }
 }
 

@@ -22,6 +22,8 @@ struct rb_mock_gcp_tokens {
 
 void rb_mock_gcp_tokens_finish(struct rb_mock_gcp_tokens *t);
 
+// A new token, as an answer.
+void rb_mock_gcp_token_grant(struct rb_mock_gcp_tokens *t, int64_t unix_us, struct rb_exchange_answer *out);
 // The token endpoint. unix_us: the host's clock, by which assertions are dated.
 void rb_mock_gcp_token_answer(struct rb_mock_gcp_tokens *t, const struct rb_exchange_request *request, int64_t unix_us,
                               struct rb_arena *arena, struct rb_exchange_answer *out);

@@ -18,6 +18,7 @@ struct rb_k8s_call {
         bool asked;
     } query[RB_K8S_MAX_QUERY]; // names may repeat
     int n_query;
+    const char *within;         // where in the body the object is that is judged: "", "spec.template."
     const struct rb_node *body; // NULL: none, or not JSON
     int64_t now_us;
     struct rb_chaos_verdict chaos;
@@ -36,7 +37,7 @@ typedef bool rb_k8s_method_fn(struct rb_k8s_call *call);
 
 rb_k8s_method_fn rb_k8s_pod_create, rb_k8s_pod_get, rb_k8s_pods_list, rb_k8s_pods_watch, rb_k8s_pod_delete,
     rb_k8s_pod_exec, rb_k8s_pod_log, rb_k8s_pod_evict, rb_k8s_events_list, rb_k8s_lease_create, rb_k8s_lease_get,
-    rb_k8s_leases_list, rb_k8s_lease_update, rb_k8s_lease_delete, rb_k8s_quotas_list, rb_k8s_limits_list,
+    rb_k8s_leases_list, rb_k8s_job_create, rb_k8s_job_get, rb_k8s_jobs_list, rb_k8s_job_delete, rb_k8s_lease_update, rb_k8s_lease_delete, rb_k8s_quotas_list, rb_k8s_limits_list,
     rb_k8s_machines_list, rb_k8s_namespaces_list, rb_k8s_namespace_get, rb_k8s_review_create, rb_k8s_version_get,
     rb_k8s_groups_list, rb_k8s_core_get, rb_k8s_resources_list, rb_k8s_queues_list, rb_k8s_queue_get,
     rb_k8s_workload_get, rb_k8s_workload_delete, rb_k8s_pod_patch, rb_k8s_lease_patch;
@@ -66,6 +67,8 @@ bool rb_k8s_checked(struct rb_k8s_call *call); // every parameter has been asked
 // Admits the body as an object of this kind: JSON with known fields (Warning headers or 400 for others) in *out, a new
 // document; the caller finishes it.
 bool rb_k8s_read_body(struct rb_k8s_call *call, const char *kind, struct rb_doc *out);
+// The same by a server that does not know this field; NULL: it knows all.
+bool rb_k8s_read_body_without(struct rb_k8s_call *call, const char *kind, const char *unknown, struct rb_doc *out);
 bool rb_k8s_read_dry_run(struct rb_k8s_call *call, bool *out);
 void rb_k8s_warn(struct rb_k8s_call *call, const char *text);
 // May the token do this? "create", "pods/exec".
@@ -92,6 +95,12 @@ bool rb_k8s_list(struct rb_k8s_call *call, const struct rb_k8s_kind *kind);
 bool rb_k8s_read_selectors(struct rb_k8s_call *call, struct rb_k8s_selector *labels, struct rb_k8s_selector *fields);
 const char *rb_k8s_pod_label(const void *pod, const char *key);
 const char *rb_k8s_pod_field(const void *pod, const char *key);
+
+// --- tables (k8s_table.c) ---
+
+bool rb_k8s_wants_table(const struct rb_k8s_call *call);
+// The answer, an object or a list, as a table.
+void rb_k8s_write_table(const struct rb_node *answer, int64_t now_us, struct rb_json *j);
 
 // --- admission of pods (k8s_admission.c) ---
 

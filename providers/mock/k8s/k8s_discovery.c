@@ -19,6 +19,7 @@ static const struct resource {
     {"coordination.k8s.io", "v1", "leases", "Lease", "lease", NULL, "create delete get list patch update", true},
     {"authorization.k8s.io", "v1", "selfsubjectaccessreviews", "SelfSubjectAccessReview", "selfsubjectaccessreview",
      NULL, "create", false},
+    {"batch", "v1", "jobs", "Job", "job", NULL, "create delete get list", true},
     {"kueue.x-k8s.io", "v1beta1", "localqueues", "LocalQueue", "localqueue", NULL, "get list", true},
     {"kueue.x-k8s.io", "v1beta1", "workloads", "Workload", "workload", "wl", "delete get", true},
 };

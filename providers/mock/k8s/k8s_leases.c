@@ -157,7 +157,7 @@ bool rb_k8s_lease_delete(struct rb_k8s_call *call)
         return rb_k8s_other_uid(call, "Lease", l->name, uid, l->uid);
     l->is_gone = true;
     l->version = ++call->k->version;
-    rb_k8s_lease_gone(call->k, l->uid, call->now_us);
+    rb_k8s_owner_gone(call->k, l->uid, call->now_us);
     rb_json_put(&call->json,
                 "{kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details: {name: %s, group: "
                 "'coordination.k8s.io', kind: 'leases', uid: %s}}",

@@ -45,7 +45,7 @@ void rb_k8s_order_signal(struct rb_mock_k8s *k, const struct rb_k8s_pod *p, int 
 void rb_k8s_order_start(struct rb_mock_k8s *k, struct rb_k8s_pod *p)
 {
     p->has_process = true;
-    rb_k8s_read_start(p, &k->arena, &add_order(k, RB_K8S_START, p)->start);
+    rb_k8s_read_start(k, p, &k->arena, &add_order(k, RB_K8S_START, p)->start);
 }
 
 // --- the ledger ---
@@ -140,15 +140,16 @@ void rb_k8s_release_pod(struct rb_mock_k8s *k, struct rb_k8s_pod *p, int64_t now
     changed(k, p, now_us);
 }
 
-void rb_k8s_lease_gone(struct rb_mock_k8s *k, const char *uid, int64_t now_us)
+void rb_k8s_owner_gone(struct rb_mock_k8s *k, const char *uid, int64_t now_us)
 {
     for (int i = 0; i < k->n_pods; i++) {
         struct rb_k8s_pod *p = k->pods[i];
         const struct rb_node *owner = rb_node_first(p->owners);
         for (; owner && !p->is_gone; owner = owner->next)
-            if (strcmp(rb_node_member_text(owner, "uid"), uid) == 0 && !rb_k8s_owner_lives(k, p))
+            if (strcmp(rb_node_member_text(owner, "uid"), uid) == 0 && !rb_k8s_any_owner_lives(k, p->owners))
                 p->due_us[RB_K8S_DUE_COLLECT] = now_us + COLLECT_US;
     }
+    rb_k8s_collect_jobs(k, uid, now_us);
 }
 
 // --- what the processes do ---
@@ -300,8 +301,9 @@ static void replace(struct rb_mock_k8s *k, struct rb_k8s_pod *p, int64_t at_us)
     rb_json_init(&j, &text, false);
     rb_json_node(&j, p->doc.root);
     p->due_us[RB_K8S_DUE_KILL] = at_us;
+    p->is_counted = true; // its Job has not seen it end, and makes another
     remove_object(k, p, at_us);
-    if (!rb_doc_parse_json(&doc, "pod", text.data, text.len, NULL))
+    if (p->job || !rb_doc_parse_json(&doc, "pod", text.data, text.len, NULL))
         return;
     struct rb_k8s_pod *other = rb_k8s_add_pod(k, &doc, at_us);
     other->took_place = true;
@@ -340,7 +342,7 @@ static void befall(struct rb_mock_k8s *k, struct rb_k8s_pod *p, enum rb_k8s_due 
         rb_k8s_delete_pod(k, p, -1, at_us);
         break;
     case RB_K8S_DUE_COLLECT:
-        if (!rb_k8s_owner_lives(k, p))
+        if (!rb_k8s_any_owner_lives(k, p->owners))
             rb_k8s_delete_pod(k, p, -1, at_us);
         break;
     case RB_K8S_DUE_REPLACE:
@@ -385,9 +387,11 @@ void rb_mock_k8s_advance(struct rb_mock_k8s *k, int64_t now_us)
     k->advanced_us = now_us;
     rb_k8s_tend_machines(k, now_us);
     rb_k8s_admit_groups(k, now_us);
+    rb_k8s_tend_jobs(k, now_us);
     rb_k8s_place_all(k, now_us);
     for (struct rb_k8s_pod *p; (p = earliest(k)) && p->due_us[next_due(p)] <= now_us;) {
         befall(k, p, next_due(p), p->due_us[next_due(p)]);
+        rb_k8s_tend_jobs(k, now_us);
         rb_k8s_place_all(k, now_us);
     }
     rb_k8s_tend_machines(k, now_us);
@@ -397,6 +401,7 @@ int64_t rb_mock_k8s_next_us(const struct rb_mock_k8s *k)
 {
     const struct rb_k8s_pod *p = earliest(k);
     const int64_t pod_us = p ? p->due_us[next_due(p)] : INT64_MAX;
-    const int64_t machine_us = rb_k8s_next_machine_us(k, k->advanced_us);
-    return machine_us < pod_us ? machine_us : pod_us;
+    const int64_t machine_us = rb_k8s_next_machine_us(k, k->advanced_us), job_us = rb_k8s_next_job_us(k);
+    const int64_t other_us = machine_us < job_us ? machine_us : job_us;
+    return other_us < pod_us ? other_us : pod_us;
 }

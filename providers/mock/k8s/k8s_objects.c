@@ -57,12 +57,20 @@ static bool lease_lives(const struct rb_mock_k8s *k, const char *uid)
     return false;
 }
 
-bool rb_k8s_owner_lives(const struct rb_mock_k8s *k, const struct rb_k8s_pod *p)
+static bool job_lives(const struct rb_mock_k8s *k, const char *uid)
 {
-    const struct rb_node *owner = rb_node_first(p->owners);
+    for (int i = 0; i < k->n_jobs; i++)
+        if (!k->jobs[i]->is_gone && strcmp(k->jobs[i]->uid, uid) == 0)
+            return true;
+    return false;
+}
+
+bool rb_k8s_any_owner_lives(const struct rb_mock_k8s *k, const struct rb_node *owners)
+{
+    const struct rb_node *owner = rb_node_first(owners);
     bool lives = !owner;
     for (; owner; owner = owner->next)
-        lives |= lease_lives(k, rb_node_member_text(owner, "uid"));
+        lives |= lease_lives(k, rb_node_member_text(owner, "uid")) || job_lives(k, rb_node_member_text(owner, "uid"));
     return lives;
 }
 
@@ -116,17 +124,12 @@ void rb_k8s_changed(struct rb_mock_k8s *k, struct rb_k8s_pod *p, const char *typ
     rb_cloud_touch(k->cloud);
 }
 
-void rb_k8s_tell(struct rb_mock_k8s *k, const struct rb_k8s_pod *p, const char *type, const char *reason,
-                 int64_t now_us, const char *fmt, ...)
+static void tell(struct rb_mock_k8s *k, const struct rb_k8s_ref *of, const char *type, const char *reason,
+                 int64_t now_us, const char *message)
 {
-    char message[512];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(message, sizeof message, fmt, ap);
-    va_end(ap);
     for (int i = k->n_events - 1; i >= 0; i--) {
         struct rb_k8s_event *e = k->events[i];
-        if (e->pod == p && strcmp(e->reason, reason) == 0 && strcmp(e->message, message) == 0) {
+        if (strcmp(e->of.uid, of->uid) == 0 && strcmp(e->reason, reason) == 0 && strcmp(e->message, message) == 0) {
             e->count++;
             e->last_us = now_us;
             e->version = ++k->version;
@@ -135,8 +138,8 @@ void rb_k8s_tell(struct rb_mock_k8s *k, const struct rb_k8s_pod *p, const char *
     }
     struct rb_k8s_event *e = rb_arena_alloc(&k->arena, sizeof *e);
     *e = (struct rb_k8s_event){
-        .pod = p,
-        .name = rb_arena_printf(&k->arena, "%.200s.%016llx", p->name, (unsigned long long)rb_cloud_fresh_id(k->cloud)),
+        .of = *of,
+        .name = rb_arena_printf(&k->arena, "%.200s.%016llx", of->name, (unsigned long long)rb_cloud_fresh_id(k->cloud)),
         .type = type,
         .reason = reason,
         .message = rb_arena_strdup(&k->arena, message),
@@ -147,6 +150,28 @@ void rb_k8s_tell(struct rb_mock_k8s *k, const struct rb_k8s_pod *p, const char *
         .count = 1};
     k->events = rb_grow(k->events, k->n_events, sizeof *k->events);
     k->events[k->n_events++] = e;
+}
+
+void rb_k8s_tell_of(struct rb_mock_k8s *k, const struct rb_k8s_ref *of, const char *type, const char *reason,
+                    int64_t now_us, const char *fmt, ...)
+{
+    char message[512];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(message, sizeof message, fmt, ap);
+    va_end(ap);
+    tell(k, of, type, reason, now_us, message);
+}
+
+void rb_k8s_tell(struct rb_mock_k8s *k, const struct rb_k8s_pod *p, const char *type, const char *reason,
+                 int64_t now_us, const char *fmt, ...)
+{
+    char message[512];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(message, sizeof message, fmt, ap);
+    va_end(ap);
+    tell(k, &(struct rb_k8s_ref){"Pod", "v1", p->name, p->uid}, type, reason, now_us, message);
 }
 
 // --- a new pod ---
@@ -226,7 +251,7 @@ struct rb_k8s_pod *rb_k8s_add_pod(struct rb_mock_k8s *k, struct rb_doc *doc, int
     for (int d = 0; d < RB_K8S_N_DUE; d++)
         p->due_us[d] = INT64_MAX;
     p->grace_us = rb_node_member(p->spec, "terminationGracePeriodSeconds")->integer * RB_US_PER_S;
-    if (!rb_k8s_owner_lives(k, p))
+    if (!rb_k8s_any_owner_lives(k, p->owners))
         p->due_us[RB_K8S_DUE_COLLECT] = now_us + COLLECT_LATE_US;
     rb_k8s_make_uid(k, p->uid);
     k->pods = rb_grow(k->pods, k->n_pods, sizeof *k->pods);

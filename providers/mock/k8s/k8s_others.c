@@ -22,9 +22,9 @@ static const char *event_field(const void *event, const char *key)
     const struct rb_k8s_event *e = event;
     const struct {
         const char *key, *value;
-    } fields[] = {{"involvedObject.name", e->pod->name},
-                  {"involvedObject.uid", e->pod->uid},
-                  {"involvedObject.kind", "Pod"},
+    } fields[] = {{"involvedObject.name", e->of.name},
+                  {"involvedObject.uid", e->of.uid},
+                  {"involvedObject.kind", e->of.kind},
                   {"reason", e->reason},
                   {"type", e->type},
                   {"metadata.name", e->name}};
@@ -67,7 +67,7 @@ static const void *machine_at(const struct rb_k8s_call *call, int at)
 
 static void write_machine(struct rb_k8s_call *call, int at)
 {
-    rb_k8s_write_machine(call->k->machines[at], call->k->config->place, &call->json);
+    rb_k8s_write_machine(call->k->machines[at], call->k->config->place, call->k->config->minor, &call->json);
 }
 
 bool rb_k8s_machines_list(struct rb_k8s_call *call)

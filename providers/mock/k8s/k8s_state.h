@@ -60,6 +60,22 @@ struct rb_k8s_pod {
     int64_t due_us[RB_K8S_N_DUE];
     struct rb_chaos_verdict fate;
     struct rb_cloud_instance *instance;
+    const struct rb_k8s_job *job; // that made it; NULL: none
+    bool is_counted;              // the Job knows that it has ended
+};
+
+struct rb_k8s_job {
+    struct rb_doc doc; // as admitted
+    const struct rb_node *spec;
+    const char *name;
+    char uid[40];
+    uint64_t version;
+    int64_t created_us;
+    int failed, succeeded;                    // pods
+    const char *condition, *reason, *message; // NULL: it goes on
+    int64_t condition_us;
+    int64_t retry_us, collect_us; // a pod is made; no owner is left. INT64_MAX: not planned
+    bool is_gone;
 };
 
 struct rb_k8s_lease {
@@ -72,8 +88,10 @@ struct rb_k8s_lease {
     bool is_gone;
 };
 
+struct rb_k8s_ref { const char *kind, *api_version, *name, *uid; }; // of an object
+
 struct rb_k8s_event {
-    const struct rb_k8s_pod *pod;
+    struct rb_k8s_ref of;
     const char *name, *type, *reason, *message, *source;
     uint64_t version;
     int64_t first_us, last_us;
@@ -96,15 +114,18 @@ struct rb_mock_k8s {
     struct rb_k8s_pod **pods;         // [n_pods], ever made
     struct rb_k8s_machine **machines; // [n_machines], ever made
     struct rb_k8s_lease **leases;     // [n_leases], ever made
+    struct rb_k8s_job **jobs;         // [n_jobs], ever made
     struct rb_k8s_event **events;     // [n_events]
     struct rb_k8s_change *changes;    // [n_changes], the latest ones
-    int n_pods, n_machines, n_leases, n_events, n_changes;
+    int n_pods, n_machines, n_leases, n_jobs, n_events, n_changes;
     uint64_t version, forgotten; // the latest change; the latest that watches cannot begin at any more
     struct rb_k8s_order *orders; // [n_orders]
     int n_orders, next_order;
     uint32_t n_draws;
     bool needs_placing;
     int64_t advanced_us; // pools have been looked at up to here
+    const char *account_dir; // NULL: pods get no account
+    int account_port;
     rb_mock_k8s_log_fn *log;
     void *log_arg;
 };
@@ -115,12 +136,14 @@ void rb_k8s_make_uid(struct rb_mock_k8s *k, char out[static 40]);
 struct rb_k8s_pod *rb_k8s_find_pod(const struct rb_mock_k8s *k, const char *name); // NULL: none of this name is there
 struct rb_k8s_pod *rb_k8s_find_uid(const struct rb_mock_k8s *k, const char *uid);  // gone ones, too
 struct rb_k8s_lease *rb_k8s_find_lease(const struct rb_mock_k8s *k, const char *name);
-bool rb_k8s_owner_lives(const struct rb_mock_k8s *k, const struct rb_k8s_pod *p); // or it names none
+bool rb_k8s_any_owner_lives(const struct rb_mock_k8s *k, const struct rb_node *owners); // or none is named
 // Adds a pod; doc is taken over.
 struct rb_k8s_pod *rb_k8s_add_pod(struct rb_mock_k8s *k, struct rb_doc *doc, int64_t now_us);
 void rb_k8s_changed(struct rb_mock_k8s *k, struct rb_k8s_pod *p, const char *type, int64_t now_us);
 void rb_k8s_tell(struct rb_mock_k8s *k, const struct rb_k8s_pod *p, const char *type, const char *reason,
                  int64_t now_us, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
+void rb_k8s_tell_of(struct rb_mock_k8s *k, const struct rb_k8s_ref *of, const char *type, const char *reason,
+                    int64_t now_us, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 int64_t rb_k8s_requested(const struct rb_node *spec, const char *which, const char *resource); // thousandths; 0: none
 const char *rb_k8s_phase(const struct rb_k8s_pod *p);
 bool rb_k8s_has_ended(const struct rb_k8s_pod *p);                   // its container has
@@ -132,9 +155,25 @@ const char *rb_k8s_text(const struct rb_node *map, const char *key); // NULL: ab
 void rb_k8s_delete_pod(struct rb_mock_k8s *k, struct rb_k8s_pod *p, int64_t grace_us, int64_t now_us);
 void rb_k8s_release_pod(struct rb_mock_k8s *k, struct rb_k8s_pod *p, int64_t now_us); // takes Kueue's finalizer off
 void rb_k8s_disrupt(struct rb_k8s_pod *p, const char *reason, const char *message, int64_t now_us);
-void rb_k8s_lease_gone(struct rb_mock_k8s *k, const char *uid, int64_t now_us);
+void rb_k8s_owner_gone(struct rb_mock_k8s *k, const char *uid, int64_t now_us); // a Lease, a Job
 void rb_k8s_order_signal(struct rb_mock_k8s *k, const struct rb_k8s_pod *p, int signal_number);
 void rb_k8s_order_start(struct rb_mock_k8s *k, struct rb_k8s_pod *p);
+
+// --- Jobs (k8s_job_controller.c) ---
+
+struct rb_k8s_job *rb_k8s_find_job(const struct rb_mock_k8s *k, const char *name);
+// A Job that is not there yet; doc is taken over.
+struct rb_k8s_job *rb_k8s_new_job(struct rb_mock_k8s *k, struct rb_doc *doc, int64_t now_us);
+void rb_k8s_add_job(struct rb_mock_k8s *k, struct rb_k8s_job *job);
+void rb_k8s_remove_job(struct rb_mock_k8s *k, struct rb_k8s_job *job, bool with_pods, int64_t now_us);
+void rb_k8s_collect_jobs(struct rb_mock_k8s *k, const char *uid, int64_t now_us); // of an owner that is gone
+struct rb_k8s_job_pods { int active, ready, terminating; }; // that have not ended
+struct rb_k8s_job_pods rb_k8s_job_pods(const struct rb_mock_k8s *k, const struct rb_k8s_job *job);
+// The pod that it makes; *out: the caller finishes it.
+bool rb_k8s_write_job_pod(const struct rb_k8s_job *job, const char *suffix, struct rb_doc *out);
+void rb_k8s_write_pod_labels(const struct rb_k8s_job *job, const struct rb_node *labels, struct rb_json *j);
+void rb_k8s_tend_jobs(struct rb_mock_k8s *k, int64_t now_us);
+int64_t rb_k8s_next_job_us(const struct rb_mock_k8s *k);
 
 // --- machines (k8s_schedule.c) ---
 
@@ -147,12 +186,19 @@ int64_t rb_k8s_draw_us(struct rb_mock_k8s *k, const struct rb_dist *d);
 
 // --- writing (k8s_write.c) ---
 
+void rb_k8s_begin_object(struct rb_json *j, const char *version, const char *kind, bool is_item);
+// Begins metadata; the caller ends it. version 0: of a dry run.
+void rb_k8s_begin_meta(struct rb_json *j, const char *space, const char *name, const char *uid, uint64_t version,
+                       int64_t created_us);
+
 void rb_k8s_write_pod(const struct rb_k8s_pod *p, const struct rb_mock_k8s *k, bool is_item, struct rb_json *j); // of a list
 void rb_k8s_write_lease(const struct rb_k8s_lease *l, const struct rb_mock_k8s *k, bool is_item, struct rb_json *j);
 void rb_k8s_write_event(const struct rb_k8s_event *e, const struct rb_mock_k8s *k, struct rb_json *j);
-void rb_k8s_write_machine(const struct rb_k8s_machine *m, const char *place, struct rb_json *j); // place NULL: no cloud's
+// place NULL: no cloud's; minor: of the server's version
+void rb_k8s_write_machine(const struct rb_k8s_machine *m, const char *place, int minor, struct rb_json *j);
 void rb_k8s_instant(struct rb_json *j, const char *key, int64_t unix_us); // whole seconds
 // A pod's own spec, as a container is started with; its texts live in the arena.
-void rb_k8s_read_start(const struct rb_k8s_pod *p, struct rb_arena *arena, struct rb_pod_start *out);
+void rb_k8s_read_start(const struct rb_mock_k8s *k, const struct rb_k8s_pod *p, struct rb_arena *arena,
+                       struct rb_pod_start *out);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 void rb_k8s_instant(struct rb_json *j, const char *key, int64_t unix_us)
@@ -20,8 +21,7 @@ static void write_member(struct rb_json *j, const char *key, const struct rb_nod
     rb_json_node(j, node);
 }
 
-// Begins metadata; the caller ends it.
-static void begin_meta(struct rb_json *j, const char *space, const char *name, const char *uid, uint64_t version,
+void rb_k8s_begin_meta(struct rb_json *j, const char *space, const char *name, const char *uid, uint64_t version,
                        int64_t created_us)
 {
     rb_json_kobject(j, "metadata");
@@ -169,7 +169,7 @@ static void write_status(const struct rb_k8s_pod *p, const char *sidecar, struct
 }
 
 // In a list the objects have neither kind nor version.
-static void begin_object(struct rb_json *j, const char *version, const char *kind, bool is_item)
+void rb_k8s_begin_object(struct rb_json *j, const char *version, const char *kind, bool is_item)
 {
     rb_json_put(j, "{");
     if (!is_item)
@@ -178,8 +178,8 @@ static void begin_object(struct rb_json *j, const char *version, const char *kin
 
 void rb_k8s_write_pod(const struct rb_k8s_pod *p, const struct rb_mock_k8s *k, bool is_item, struct rb_json *j)
 {
-    begin_object(j, "v1", "Pod", is_item);
-    begin_meta(j, k->config->space, p->name, p->uid, p->version, p->created_us);
+    rb_k8s_begin_object(j, "v1", "Pod", is_item);
+    rb_k8s_begin_meta(j, k->config->space, p->name, p->uid, p->version, p->created_us);
     write_member(j, "labels", p->labels);
     write_member(j, "annotations", p->annotations);
     write_member(j, "ownerReferences", p->owners);
@@ -199,8 +199,8 @@ void rb_k8s_write_pod(const struct rb_k8s_pod *p, const struct rb_mock_k8s *k, b
 
 void rb_k8s_write_lease(const struct rb_k8s_lease *l, const struct rb_mock_k8s *k, bool is_item, struct rb_json *j)
 {
-    begin_object(j, "coordination.k8s.io/v1", "Lease", is_item);
-    begin_meta(j, k->config->space, l->name, l->uid, l->version, l->created_us);
+    rb_k8s_begin_object(j, "coordination.k8s.io/v1", "Lease", is_item);
+    rb_k8s_begin_meta(j, k->config->space, l->name, l->uid, l->version, l->created_us);
     write_member(j, "labels", l->labels);
     write_member(j, "annotations", l->annotations);
     rb_json_end_object(j);
@@ -211,12 +211,13 @@ void rb_k8s_write_lease(const struct rb_k8s_lease *l, const struct rb_mock_k8s *
 void rb_k8s_write_event(const struct rb_k8s_event *e, const struct rb_mock_k8s *k, struct rb_json *j)
 {
     rb_json_put(j, "{");
-    begin_meta(j, k->config->space, e->name, e->name, e->version, e->first_us);
+    rb_k8s_begin_meta(j, k->config->space, e->name, e->name, e->version, e->first_us);
     rb_json_end_object(j);
     rb_json_put(j,
-                "involvedObject: {kind: 'Pod', apiVersion: 'v1', namespace: %s, name: %s, uid: %s}, type: %s, "
+                "involvedObject: {kind: %s, apiVersion: %s, namespace: %s, name: %s, uid: %s}, type: %s, "
                 "reason: %s, message: %s, count: %d, source: {component: %s}",
-                k->config->space, e->pod->name, e->pod->uid, e->type, e->reason, e->message, e->count, e->source);
+                e->of.kind, e->of.api_version, k->config->space, e->of.name, e->of.uid, e->type, e->reason, e->message,
+                e->count, e->source);
     rb_k8s_instant(j, "firstTimestamp", e->first_us);
     rb_k8s_instant(j, "lastTimestamp", e->last_us);
     rb_json_put(j, "}");
@@ -234,22 +235,26 @@ static void write_provider_id(const struct rb_k8s_machine *m, const char *place,
         rb_json_put(j, "providerID: 'aws:///%s/i-%s'", zone, m->name);
 }
 
-void rb_k8s_write_machine(const struct rb_k8s_machine *m, const char *place, struct rb_json *j)
+void rb_k8s_write_machine(const struct rb_k8s_machine *m, const char *place, int minor, struct rb_json *j)
 {
+    char since[32], version[24];
+    snprintf(version, sizeof version, "v1.%d.0-rbmock", minor);
     const bool spot = m->offer->market == RB_MARKET_SPOT, cpu = strcmp(m->offer->accelerator, "CPU") == 0;
     rb_json_put(j,
-                "{metadata: {name: %s, uid: %s, labels: {"
+                "{metadata: {name: %s, uid: %s, creationTimestamp: %s, labels: {"
                 "node.kubernetes.io/instance-type: %s, karpenter.sh/capacity-type: %s, nvidia.com/gpu.product: %s, "
                 "kubernetes.io/hostname: %s}}, spec: {",
-                m->name, m->name, m->offer->instance_type, spot ? "spot" : "on-demand", m->offer->accelerator, m->name);
+                m->name, m->name, rb_format_instant(m->ready_us - m->ready_us % RB_US_PER_S, since), m->offer->instance_type, spot ? "spot" : "on-demand", m->offer->accelerator, m->name);
     write_provider_id(m, place, j);
     if (!cpu)
         rb_json_put(j, "taints: [{key: 'nvidia.com/gpu', value: 'present', effect: 'NoSchedule'}]");
     rb_json_put(j,
                 "}, status: {capacity: {cpu: '%d', memory: '%dG', nvidia.com/gpu: '%d'}, conditions: ["
-                "{type: 'Ready', status: %s}]}}",
+                "{type: 'Ready', status: %s}], nodeInfo: {machineID: '', systemUUID: '', bootID: '', kernelVersion: '', osImage: "
+                "'this machine', containerRuntimeVersion: 'rbmock://0', kubeletVersion: %s, kubeProxyVersion: %s, operatingSystem: "
+                "'linux', architecture: 'amd64'}}}",
                 (int)m->offer->vcpus, (int)m->offer->memory_gb, cpu ? 0 : m->offer->gpus,
-                m->is_dead ? "Unknown" : "True");
+                m->is_dead ? "Unknown" : "True", version, version);
 }
 
 // --- the container ---
@@ -273,12 +278,25 @@ static const char *field_of(const struct rb_k8s_pod *p, const struct rb_node *en
     return strcmp(path, "metadata.uid") == 0 ? p->uid : p->name;
 }
 
-static const char *const *read_env(const struct rb_k8s_pod *p, const struct rb_node *list, struct rb_arena *arena)
+static bool has_account(const struct rb_mock_k8s *k, const struct rb_k8s_pod *p)
 {
-    const char **env = rb_arena_array(arena, (size_t)(list ? list->n_children : 0) + 3, sizeof *env);
+    bool wanted = false;
+    const struct rb_node *n = rb_node_member(p->spec, "automountServiceAccountToken");
+    return k->account_dir && n && rb_node_bool(n, &wanted, NULL) && wanted;
+}
+
+static const char *const *read_env(const struct rb_mock_k8s *k, const struct rb_k8s_pod *p, const struct rb_node *list,
+                                   struct rb_arena *arena)
+{
+    const char **env = rb_arena_array(arena, (size_t)(list ? list->n_children : 0) + 6, sizeof *env);
     int n = 0;
     env[n++] = rb_arena_printf(arena, "HOSTNAME=%s", p->name);
     env[n++] = "HOME=/";
+    if (has_account(k, p)) {
+        env[n++] = "KUBERNETES_SERVICE_HOST=127.0.0.1";
+        env[n++] = rb_arena_printf(arena, "KUBERNETES_SERVICE_PORT=%d", k->account_port);
+        env[n++] = "RB_TEST_SERVICE_ACCOUNT=" RB_K8S_ACCOUNT_PATH;
+    }
     for (const struct rb_node *c = rb_node_first(list); c; c = c->next) {
         const char *name = rb_node_member_text(c, "name");
         const size_t length = strlen(name);
@@ -292,18 +310,21 @@ static const char *const *read_env(const struct rb_k8s_pod *p, const struct rb_n
     return env;
 }
 
-void rb_k8s_read_start(const struct rb_k8s_pod *p, struct rb_arena *arena, struct rb_pod_start *out)
+void rb_k8s_read_start(const struct rb_mock_k8s *k, const struct rb_k8s_pod *p, struct rb_arena *arena,
+                       struct rb_pod_start *out)
 {
     const struct rb_node *c = rb_node_first(rb_node_member(p->spec, "containers"));
     const struct rb_node *mounts = rb_node_member(c, "volumeMounts");
     struct rb_pod_volume *volumes =
-        rb_arena_array(arena, (size_t)(mounts ? mounts->n_children : 0) + 1, sizeof *volumes);
+        rb_arena_array(arena, (size_t)(mounts ? mounts->n_children : 0) + 2, sizeof *volumes);
     const char *workdir = rb_node_member_text(c, "workingDir");
     *out = (struct rb_pod_start){.id = p->uid,
                                  .argv = read_words(rb_node_member(c, "command"), rb_node_member(c, "args"), arena),
-                                 .env = read_env(p, rb_node_member(c, "env"), arena),
+                                 .env = read_env(k, p, rb_node_member(c, "env"), arena),
                                  .workdir = *workdir ? workdir : "/",
                                  .volumes = volumes};
     for (const struct rb_node *m = rb_node_first(mounts); m; m = m->next)
         volumes[out->n_volumes++].path = rb_node_member_text(m, "mountPath");
+    if (has_account(k, p))
+        volumes[out->n_volumes++] = (struct rb_pod_volume){RB_K8S_ACCOUNT_PATH, k->account_dir};
 }

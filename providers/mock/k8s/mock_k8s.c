@@ -14,6 +14,7 @@
 #define CORE   "/api/v1"
 #define SPACE  CORE "/namespaces/{namespace}"
 #define LEASES "/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
+#define JOBS   "/apis/batch/v1/namespaces/{namespace}/jobs"
 #define KUEUE  "/apis/kueue.x-k8s.io/v1beta1/namespaces/{namespace}"
 
 // A list with `watch=true` in its query is a watch. verb NULL: everybody may.
@@ -50,6 +51,10 @@ static const struct route {
     {"PUT", LEASES "/{name}", "leases.update", "update", "leases", rb_k8s_lease_update},
     {"PATCH", LEASES "/{name}", "leases.patch", "patch", "leases", rb_k8s_lease_patch},
     {"DELETE", LEASES "/{name}", "leases.delete", "delete", "leases", rb_k8s_lease_delete},
+    {"POST", JOBS, "jobs.create", "create", "jobs", rb_k8s_job_create},
+    {"GET", JOBS, "jobs.list", "list", "jobs", rb_k8s_jobs_list},
+    {"GET", JOBS "/{name}", "jobs.get", "get", "jobs", rb_k8s_job_get},
+    {"DELETE", JOBS "/{name}", "jobs.delete", "delete", "jobs", rb_k8s_job_delete},
     {"POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", "selfsubjectaccessreviews.create", NULL, NULL,
      rb_k8s_review_create},
     {"GET", KUEUE "/localqueues", "localqueues.list", "list", "localqueues", rb_k8s_queues_list},
@@ -67,6 +72,12 @@ struct rb_mock_k8s *rb_mock_k8s_create(struct rb_cloud *cloud, const char *token
     k->version = k->forgotten = 1000; // nobody may take a version for a count
     k->advanced_us = rb_cloud_config_of(cloud)->epoch_us - 1;
     return k;
+}
+
+void rb_mock_k8s_set_account(struct rb_mock_k8s *k, const char *directory, int port)
+{
+    k->account_dir = rb_arena_strdup(&k->arena, directory);
+    k->account_port = port;
 }
 
 void rb_mock_k8s_set_log(struct rb_mock_k8s *k, rb_mock_k8s_log_fn *fn, void *arg)
@@ -87,12 +98,15 @@ void rb_mock_k8s_destroy(struct rb_mock_k8s *k)
         rb_doc_finish(&k->leases[i]->doc);
         rb_doc_finish(&k->leases[i]->patched);
     }
+    for (int i = 0; i < k->n_jobs; i++)
+        rb_doc_finish(&k->jobs[i]->doc);
     for (int i = 0; i < k->n_changes; i++)
         free(k->changes[i].object);
     rb_arena_finish(&k->arena);
     free(k->pods);
     free(k->machines);
     free(k->leases);
+    free(k->jobs);
     free(k->events);
     free(k->changes);
     free(k->orders);
@@ -167,7 +181,8 @@ bool rb_k8s_invalid(struct rb_k8s_call *call, const char *field, const char *fmt
     call->refusal.kind = rb_arena_strdup(call->arena, kind);
     call->refusal.name = rb_arena_strdup(call->arena, name);
     call->refusal.cause_reason = cause_of(why);
-    call->refusal.cause_field = rb_arena_strdup(call->arena, field);
+    field = rb_arena_printf(call->arena, "%s%s", call->within, field);
+    call->refusal.cause_field = field;
     call->refusal.cause_message = rb_arena_strdup(call->arena, why);
     return rb_k8s_refuse(call, 422, "Invalid", "%s \"%.253s\" is invalid: %s: %s", rb_k8s_with_group(call, kind), name,
                          field, why);
@@ -289,6 +304,7 @@ bool rb_k8s_checked(struct rb_k8s_call *call)
     rb_k8s_query(call, "timeout");
     rb_k8s_query(call, "pretty");
     rb_k8s_query(call, "fieldManager");
+    rb_k8s_query(call, "includeObject"); // of tables
     for (int i = 0; i < call->n_query; i++)
         if (!call->query[i].asked)
             return rb_k8s_refuse(call, 400, "BadRequest",
@@ -335,6 +351,11 @@ static bool judge_unknown(struct rb_k8s_call *call, const struct rb_k8s_conforma
 
 bool rb_k8s_read_body(struct rb_k8s_call *call, const char *kind, struct rb_doc *out)
 {
+    return rb_k8s_read_body_without(call, kind, NULL, out);
+}
+
+bool rb_k8s_read_body_without(struct rb_k8s_call *call, const char *kind, const char *unknown, struct rb_doc *out)
+{
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
     const struct rb_chaos_rule *drop = call->chaos.by[RB_CHAOS_DROPPED_FIELD];
     struct rb_k8s_conformance conformance;
@@ -352,7 +373,7 @@ bool rb_k8s_read_body(struct rb_k8s_call *call, const char *kind, struct rb_doc 
                              "%s in version \"v1\" cannot be handled as a %s: no kind \"%.60s\"", kind, kind,
                              rb_node_member_text(call->body, "kind"));
     rb_json_init(&j, &text, false);
-    if (!rb_k8s_conform(call->body, kind, drop ? drop->field : NULL, &j, &conformance))
+    if (!rb_k8s_conform(call->body, kind, drop ? drop->field : unknown, &j, &conformance))
         return rb_k8s_refuse(call, 400, "BadRequest", "%s in version \"v1\" cannot be handled as a %s: json: %s", kind,
                              kind, conformance.refusal);
     return judge_unknown(call, &conformance) && (rb_doc_parse_json(out, "object", text.data, text.len, &err) ||
@@ -477,12 +498,25 @@ static bool serve(struct rb_k8s_call *call, const struct route *route, bool is_k
 
 static void ask_chaos(struct rb_k8s_call *call, const struct route *route)
 {
-    const struct rb_node *selector = rb_node_member(rb_node_member(call->body, "spec"), "nodeSelector");
+    const struct rb_node *template = rb_node_member(rb_node_member(call->body, "spec"), "template"),
+                         *selector = rb_node_member(rb_node_member(template ? template : call->body, "spec"), "nodeSelector");
     const struct rb_chaos_subject s = {.front = "k8s",
                                        .action = route ? route->action : NULL,
                                        .region = call->k->config->name,
                                        .instance_type = rb_k8s_text(selector, "node.kubernetes.io/instance-type")};
     rb_chaos_request(rb_cloud_chaos(call->k->cloud), &s, call->now_us, &call->chaos);
+}
+
+static void make_table(struct rb_k8s_call *call)
+{
+    RB_AUTO(rb_doc_finish) struct rb_doc answer = {0};
+    struct rb_buf *body = &call->out->body;
+    if (!rb_doc_parse_json(&answer, "answer", rb_buf_str(body), body->len, NULL) ||
+        strncmp(call->request->path, "/api", 4) != 0 || !rb_node_member(answer.root, "metadata"))
+        return; // discovery
+    rb_buf_clear(body);
+    rb_json_init(&call->json, body, false);
+    rb_k8s_write_table(answer.root, call->now_us, &call->json);
 }
 
 static void answer(struct rb_k8s_call *call)
@@ -502,6 +536,8 @@ static void answer(struct rb_k8s_call *call)
     const bool ok = readable && serve(call, route, is_known);
     if (!ok)
         write_refusal(call, &call->out->body);
+    else if (rb_k8s_wants_table(call))
+        make_table(call);
     call->out->status = call->status;
     if (call->out->delivery == RB_EXCHANGE_WHOLE || call->chaos.by[RB_CHAOS_LOST_RESPONSE])
         rb_exchange_spoil(&call->chaos, call->out);
@@ -513,7 +549,7 @@ void rb_mock_k8s_answer(struct rb_mock_k8s *k, const struct rb_exchange_request 
     RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     struct rb_k8s_call *call = rb_arena_alloc(&arena, sizeof *call);
     *call =
-        (struct rb_k8s_call){.k = k, .arena = &arena, .request = request, .now_us = now_us, .status = 200, .out = out};
+        (struct rb_k8s_call){.k = k, .arena = &arena, .request = request, .within = "", .now_us = now_us, .status = 200, .out = out};
     rb_mock_k8s_advance(k, now_us);
     answer(call);
     rb_mock_k8s_advance(k, now_us);

@@ -19,6 +19,11 @@ void rb_mock_k8s_destroy(struct rb_mock_k8s *k);
 typedef void rb_mock_k8s_log_fn(void *arg, const char *uid, struct rb_buf *out);
 void rb_mock_k8s_set_log(struct rb_mock_k8s *k, rb_mock_k8s_log_fn *fn, void *arg);
 
+// What a pod with automountServiceAccountToken finds: the folder with token, ca.crt and namespace at RB_K8S_ACCOUNT_PATH, which
+// RB_TEST_SERVICE_ACCOUNT names to our programs, and the port of the API server with TLS.
+#define RB_K8S_ACCOUNT_PATH "/rb-service-account"
+void rb_mock_k8s_set_account(struct rb_mock_k8s *k, const char *directory, int port);
+
 void rb_mock_k8s_answer(struct rb_mock_k8s *k, const struct rb_exchange_request *request, int64_t now_us,
                         struct rb_exchange_answer *out);
 

@@ -52,6 +52,13 @@ static const struct type types[] = {
     {"EmptyDir", "medium:s sizeLimit:q"},
     {"HostPath", "path:s type:s"},
     {"Toleration", "key:s operator:s value:s effect:s tolerationSeconds:i"},
+    {"Job", "apiVersion:s kind:s metadata:Meta spec:JobSpec status:*"},
+    {"JobSpec", "parallelism:i completions:i backoffLimit:i completionMode:s suspend:b podReplacementPolicy:s "
+                "podFailurePolicy:FailurePolicy template:PodTemplate"},
+    {"FailurePolicy", "rules:[FailureRule"},
+    {"FailureRule", "action:s onPodConditions:[FailureCondition"},
+    {"FailureCondition", "type:s status:s"},
+    {"PodTemplate", "metadata:Meta spec:PodSpec"},
     {"Lease", "apiVersion:s kind:s metadata:Meta spec:LeaseSpec"},
     {"LeaseSpec", "holderIdentity:s leaseDurationSeconds:i acquireTime:t renewTime:t leaseTransitions:i"},
     {"DeleteOptions", "apiVersion:s kind:s gracePeriodSeconds:i propagationPolicy:s preconditions:Preconditions "
@@ -67,6 +74,12 @@ static const struct type types[] = {
 static const struct {
     const char *type, *field, *json;
 } defaults[] = {
+    {"JobSpec", "parallelism", "1"},
+    {"JobSpec", "completions", "1"},
+    {"JobSpec", "backoffLimit", "6"},
+    {"JobSpec", "completionMode", "\"NonIndexed\""},
+    {"JobSpec", "suspend", "false"},
+    {"FailureCondition", "status", "\"True\""},
     {"PodSpec", "restartPolicy", "\"Always\""},
     {"PodSpec", "terminationGracePeriodSeconds", "30"},
     {"PodSpec", "dnsPolicy", "\"ClusterFirst\""},
@@ -180,11 +193,18 @@ static bool write_map(struct writer *w, const struct rb_node *node, const char *
     return true;
 }
 
+// What is null is left out, too.
+static bool is_given(const struct rb_node *map, const char *field)
+{
+    const struct rb_node *value = rb_node_member(map, field);
+    return value && value->kind != RB_NODE_NULL;
+}
+
 static void write_defaults(struct writer *w, const struct type *t, const struct rb_node *node)
 {
     for (size_t k = 0; k < sizeof defaults / sizeof *defaults; k++) {
         RB_AUTO(rb_doc_finish) struct rb_doc value = {0};
-        if (strcmp(defaults[k].type, t->name) != 0 || rb_node_member(node, defaults[k].field) ||
+        if (strcmp(defaults[k].type, t->name) != 0 || is_given(node, defaults[k].field) ||
             !rb_doc_parse_json(&value, "default", defaults[k].json, strlen(defaults[k].json), NULL))
             continue;
         rb_json_key(w->json, defaults[k].field);

@@ -1,6 +1,8 @@
 // Text out, as the clouds have it.
 #include "providers/mock/node/metadata.h"
 
+#include "base/clock.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -47,7 +49,7 @@ static void answer_ec2(const struct rb_cloud_instance *i, const struct rb_exchan
     }
 }
 
-static void answer_gcp(const struct rb_cloud_instance *i, const struct rb_exchange_request *r, const char *what,
+static void answer_gcp(struct rb_mock_gcp *gcp, const struct rb_cloud_instance *i, const struct rb_exchange_request *r, const char *what,
                        int64_t now_us, struct rb_exchange_answer *out)
 {
     int64_t at_us;
@@ -56,24 +58,28 @@ static void answer_gcp(const struct rb_cloud_instance *i, const struct rb_exchan
         write_text(out, 403, "Missing Metadata-Flavor:Google header.");
     else if (strcmp(what, "instance/preempted") == 0)
         write_text(out, 200, rb_cloud_notice(i, now_us, &at_us) ? "TRUE" : "FALSE");
-    else
+    else if (!gcp || !rb_mock_gcp_identity(gcp, i->id, what, rb_clock_unix_us(), out))
         write_text(out, 404, "");
 }
 
-void rb_mock_metadata_answer(struct rb_cloud *cloud, const struct rb_exchange_request *request, const char *what,
+void rb_mock_metadata_answer(const struct rb_mock_metadata *m, const struct rb_exchange_request *request, const char *what,
                              int64_t now_us, struct rb_exchange_answer *out)
 {
-    char id[32];
+    char id[80];
     int n = 0;
-    const struct rb_cloud_instance *i =
-        sscanf(what, "%31[^/]/%n", id, &n) == 1 && n > 0 ? rb_cloud_find(cloud, id) : NULL;
+    const bool named = sscanf(what, "%79[^/]/%n", id, &n) == 1 && n > 0;
+    char *dot = named ? strchr(id, '.') : NULL;
+    const bool is_node = dot && strcmp(dot + 1, m->secret) == 0;
+    if (dot)
+        *dot = '\0';
+    const struct rb_cloud_instance *i = named ? rb_cloud_find(m->cloud, id) : NULL;
     what += n;
     if (!i || i->state == RB_CLOUD_TERMINATED)
         write_text(out, 404, "no such instance\n");
     else if (strncmp(what, "latest/", 7) == 0)
         answer_ec2(i, request, what + 7, now_us, out);
     else if (strncmp(what, "computeMetadata/v1/", 19) == 0)
-        answer_gcp(i, request, what + 19, now_us, out);
+        answer_gcp(is_node ? m->gcp : NULL, i, request, what + 19, now_us, out);
     else
         write_text(out, 404, "");
 }

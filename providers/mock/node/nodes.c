@@ -37,6 +37,7 @@ struct rb_nodes {
     struct rb_nodes_config config;
     uint32_t first_address, n_addresses;
     char metadata_url[128]; // "": none
+    char metadata_secret[33];
     int lock, epoll;
     struct node **nodes; // [n_nodes], those not gone
     int n_nodes, cap_nodes;
@@ -236,7 +237,7 @@ void rb_nodes_boot(struct rb_nodes *n, const char *id, uint32_t address, const v
     if (n->config.speed != 1.0)
         node->dir.clock_permille = rb_arena_printf(&node->arena, "%.0f", n->config.speed * 1000);
     if (n->metadata_url[0])
-        node->dir.metadata_url = rb_arena_printf(&node->arena, "%s/%s/", n->metadata_url, id);
+        node->dir.metadata_url = rb_arena_printf(&node->arena, "%s/%s.%s/", n->metadata_url, id, n->metadata_secret);
     if (!rb_user_data_read(user_data, user_data_len, &node->arena, &u, &err)) {
         struct rb_err ignored;
         rb_node_dir_make(&node->dir, &nothing, &ignored);
@@ -360,9 +361,10 @@ void rb_nodes_addresses(const struct rb_nodes *n, uint32_t *out_first, uint32_t 
     *out_count = n->n_addresses;
 }
 
-void rb_nodes_serve_metadata(struct rb_nodes *n, const char *url)
+void rb_nodes_serve_metadata(struct rb_nodes *n, const char *url, const char *secret)
 {
     snprintf(n->metadata_url, sizeof n->metadata_url, "%s", url);
+    snprintf(n->metadata_secret, sizeof n->metadata_secret, "%s", secret);
 }
 
 static bool any_alive(const struct rb_nodes *n)

@@ -27,8 +27,8 @@ void rb_nodes_destroy(struct rb_nodes *n); // ends all nodes and returns when th
 // IPv4, host byte order; no other rbmock of this machine uses them.
 void rb_nodes_addresses(const struct rb_nodes *n, uint32_t *out_first, uint32_t *out_count);
 
-// Where nodes find their metadata service: URL/<id>/. Those booted before know of none.
-void rb_nodes_serve_metadata(struct rb_nodes *n, const char *url);
+// Where nodes find their metadata service: URL/<id>.<secret>/. Those booted before know of none.
+void rb_nodes_serve_metadata(struct rb_nodes *n, const char *url, const char *secret);
 
 // Starts booting; the outcome comes as a report. Everything is copied.
 void rb_nodes_boot(struct rb_nodes *n, const char *id, uint32_t address, const void *user_data, size_t user_data_len);

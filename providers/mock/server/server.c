@@ -12,9 +12,11 @@
 #include "providers/mock/node/nodes.h"
 #include "providers/mock/node/passport.h"
 #include "providers/mock/server/certificate.h"
+#include "providers/mock/server/tls_relay.h"
 #include "providers/mock/server/connections.h"
 #include "providers/mock/server/exec_streams.h"
 #include "providers/mock/server/gate.h"
+#include "providers/wire/digest.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -34,7 +36,7 @@
 #define LEDGER_PAUSE_US (100 * INT64_C(1000)) // the ledger is written at most ten times a second
 #define MAX_HEADERS     100
 
-enum front { FRONT_EC2, FRONT_GCP, FRONT_K8S, FRONT_K8S_TLS, N_FRONTS };
+enum front { FRONT_EC2, FRONT_GCP, FRONT_K8S, N_FRONTS };
 
 // A port and what answers behind it.
 struct door {
@@ -56,6 +58,7 @@ struct server {
     struct rb_pods *pods;
     struct rb_exec_streams *streams;
     struct rb_mock_certificate certificate;
+    struct rb_tls_relay *relay; // to FRONT_K8S
     struct rb_mock_control control;
     struct door doors[N_FRONTS];
     struct rb_deliveries *deliveries;
@@ -130,7 +133,7 @@ static void answer_request(struct server *s, enum front front, const struct rb_e
     rb_cloud_advance(s->cloud, now_us);
     if (strncmp(x->path, RB_MOCK_CONTROL_PREFIX, strlen(RB_MOCK_CONTROL_PREFIX)) == 0)
         rb_mock_control_answer(&s->control, x, now_us, out);
-    else if (front == FRONT_K8S || front == FRONT_K8S_TLS)
+    else if (front == FRONT_K8S)
         rb_mock_k8s_answer(s->k8s, x, now_us, out);
     else if (front == FRONT_EC2)
         rb_mock_ec2_answer(&s->ec2, x, now_us, rb_clock_unix_us(), out);
@@ -183,17 +186,12 @@ static bool open_door(struct server *s, enum front front, int port, struct rb_er
     struct door *d = &s->doors[front];
     struct sockaddr_in at = {
         .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    const bool tls = front == FRONT_K8S_TLS;
-    const struct MHD_OptionItem certificate[] = {
-        {tls ? MHD_OPTION_HTTPS_MEM_KEY : MHD_OPTION_END, 0, (void *)s->certificate.key},
-        {MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)s->certificate.certificate},
-        {MHD_OPTION_END, 0, NULL}};
     d->http = MHD_start_daemon(
-        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_ALLOW_UPGRADE | (tls ? MHD_USE_TLS : 0), (uint16_t)port, NULL, NULL, handle, d, MHD_OPTION_SOCK_ADDR, &at,
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_ALLOW_UPGRADE, (uint16_t)port, NULL, NULL, handle, d, MHD_OPTION_SOCK_ADDR, &at,
         MHD_OPTION_URI_LOG_CALLBACK, begin_request, NULL, MHD_OPTION_NOTIFY_COMPLETED, end_request, NULL,
         MHD_OPTION_NOTIFY_CONNECTION, rb_mock_connections_notify, &s->connections, MHD_OPTION_CONNECTION_LIMIT,
         (unsigned)MAX_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)RB_MOCK_IDLE_S,
-        MHD_OPTION_ARRAY, certificate, MHD_OPTION_END);
+        MHD_OPTION_END);
     if (!d->http)
         return rb_err_set(err, RB_E_MOCK_SOCKET, "cannot listen on 127.0.0.1:%d: %s; 0 picks a free port", port,
                           strerror(errno));
@@ -216,12 +214,14 @@ static bool start_http(struct server *s, struct rb_err *err)
     for (int k = 0; k < N_FRONTS; k++)
         s->doors[k].fd = -1;
     return open_door(s, FRONT_EC2, s->config->ec2_port, err) && open_door(s, FRONT_GCP, s->config->gcp_port, err) &&
-           (!s->k8s || (open_door(s, FRONT_K8S, s->config->k8s_port, err) && open_door(s, FRONT_K8S_TLS, 0, err)));
+           (!s->k8s || (open_door(s, FRONT_K8S, s->config->k8s_port, err) &&
+                        rb_tls_relay_create(&s->certificate, s->doors[FRONT_K8S].port, &s->relay, err)));
 }
 
 static void stop_http(struct server *s)
 {
     rb_exec_streams_destroy(s->streams);
+    rb_tls_relay_destroy(s->relay);
     if (s->deliveries)
         rb_deliveries_abandon(s->deliveries);
     for (int k = 0; k < N_FRONTS; k++)
@@ -370,7 +370,7 @@ static bool serve(struct server *s, struct rb_err *err)
                            {.fd = s->doors[FRONT_EC2].fd, .events = POLLIN},
                            {.fd = s->doors[FRONT_GCP].fd, .events = POLLIN},
                            {.fd = s->doors[FRONT_K8S].fd, .events = POLLIN},
-                           {.fd = s->doors[FRONT_K8S_TLS].fd, .events = POLLIN},
+                           {.fd = s->relay ? rb_tls_relay_fd(s->relay) : -1, .events = POLLIN},
                            {.fd = s->k8s ? rb_pods_fd(s->pods) : -1, .events = POLLIN},
                            {.fd = s->k8s ? rb_exec_streams_fd(s->streams) : -1, .events = POLLIN}};
     for (;;) {
@@ -383,6 +383,8 @@ static bool serve(struct server *s, struct rb_err *err)
         }
         rb_deliveries_resume(s->deliveries, rb_clock_monotonic_us());
         rb_mock_connections_cut(&s->connections, rb_clock_monotonic_us());
+        if (s->relay)
+            rb_tls_relay_run(s->relay);
         for (int k = 0; k < N_FRONTS; k++)
             if (s->doors[k].http)
                 MHD_run(s->doors[k].http);
@@ -498,7 +500,10 @@ static void start_cloud(struct server *s)
     s->ec2 = (struct rb_mock_ec2){.cloud = s->cloud, .keys = s->config->keys};
     s->gcp = rb_mock_gcp_create(s->cloud, s->config->account, s->config->gcp_token);
     rb_mock_gcp_set_console(s->gcp, read_console, s);
-    s->control = (struct rb_mock_control){.cloud = s->cloud, .nodes = s->nodes, .nodes_dir = s->nodes_dir};
+    s->control = (struct rb_mock_control){.cloud = s->cloud, .nodes = s->nodes, .gcp = s->gcp, .nodes_dir = s->nodes_dir};
+    uint8_t secret[16];
+    rb_random_bytes(secret, sizeof secret);
+    rb_digest_hex(secret, sizeof secret, s->control.metadata_secret);
     s->ledger_version = UINT64_MAX; // an empty ledger is worth a file too
 }
 
@@ -532,6 +537,26 @@ static const char *first_region(const struct rb_cloud *cloud)
     return NULL;
 }
 
+// What a kubelet would put into pods that have an account: the front's one token.
+static bool write_account(struct server *s, struct rb_err *err)
+{
+    const struct {
+        const char *name, *text;
+    } files[] = {{"token", s->config->keys.keys[0].secret_key},
+                 {"ca.crt", s->certificate.certificate},
+                 {"namespace", s->cloud_config.kubernetes.space}};
+    const char *dir = rb_arena_printf(&s->arena, "%s/service-account", s->nodes_dir);
+    if (!s->k8s)
+        return true;
+    if (mkdir(dir, 0700) != 0 && errno != EEXIST)
+        return rb_err_set(err, RB_E_MOCK_SYSTEM, "cannot make %s: %s", dir, strerror(errno));
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (!rb_write_file(rb_arena_printf(&s->arena, "%s/%s", dir, files[i].name), files[i].text, strlen(files[i].text), err))
+            return false;
+    rb_mock_k8s_set_account(s->k8s, dir, rb_tls_relay_port(s->relay));
+    return true;
+}
+
 static bool announce(struct server *s, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf lines = RB_BUF_INIT;
@@ -540,9 +565,9 @@ static bool announce(struct server *s, struct rb_err *err)
     snprintf(ec2_url, sizeof ec2_url, "http://127.0.0.1:%d", s->doors[FRONT_EC2].port);
     snprintf(gcp_url, sizeof gcp_url, "http://127.0.0.1:%d", s->doors[FRONT_GCP].port);
     snprintf(k8s_url, sizeof k8s_url, "http://127.0.0.1:%d", s->doors[FRONT_K8S].port);
-    snprintf(tls_url, sizeof tls_url, "https://127.0.0.1:%d", s->doors[FRONT_K8S_TLS].port);
+    snprintf(tls_url, sizeof tls_url, "https://127.0.0.1:%d", s->relay ? rb_tls_relay_port(s->relay) : 0);
     snprintf(metadata_url, sizeof metadata_url, "%s" RB_MOCK_CONTROL_PREFIX "metadata", ec2_url);
-    rb_nodes_serve_metadata(s->nodes, metadata_url);
+    rb_nodes_serve_metadata(s->nodes, metadata_url, s->control.metadata_secret);
     const struct rb_mock_passport passport = {.dir = s->keys_dir,
                                               .key = &s->config->keys.keys[0],
                                               .account = s->config->account,
@@ -590,7 +615,7 @@ bool rb_mock_server_run(const struct rb_mock_server_config *config, struct rb_er
 {
     struct server s = {.config = config, .cloud_config = config->cloud, .signal_fd = -1};
     rb_arena_init(&s.arena);
-    bool ok = start(&s, err) && announce(&s, err) && serve(&s, err);
+    bool ok = start(&s, err) && write_account(&s, err) && announce(&s, err) && serve(&s, err);
     finish(&s);
     return ok;
 }

@@ -67,6 +67,20 @@ static int64_t latency(struct fake_cloud *c)
 
 // Instances.
 
+static void tell(struct fake_cloud *c)
+{
+    if (c->tells && c->wake)
+        c->wake(c->wake_arg);
+}
+
+static void watch(struct rb_provider *p, const char *run_id, rb_loop_fn *wake, void *arg)
+{
+    (void)run_id;
+    struct fake_cloud *c = p->state;
+    c->wake = wake;
+    c->wake_arg = arg;
+}
+
 void fake_cloud_kill_instance(struct fake_cloud *c, int index, const char *reason)
 {
     struct fake_instance *i = c->instances[index];
@@ -76,6 +90,7 @@ void fake_cloud_kill_instance(struct fake_cloud *c, int index, const char *reaso
     i->reason = reason;
     if (i->terminated_unix_us < 0)
         i->terminated_unix_us = virtual_loop_unix_us(c->v);
+    tell(c);
     if (c->died)
         c->died(c->died_ctx, index);
 }
@@ -95,6 +110,7 @@ static void boot(void *arg)
         return;
     i->state = RB_INSTANCE_RUNNING;
     i->running_unix_us = virtual_loop_unix_us(c->v);
+    tell(c);
     if (c->faults.preemption_per_hour > 0) {
         const double hours = -log(chance(c)) / c->faults.preemption_per_hour;
         c->v->loop.timer_start(c->v, (int64_t)(hours * 3.6e9), preempt, i);
@@ -431,13 +447,14 @@ static void list(struct rb_provider *p, const char *run_id, rb_list_fn *fn, void
 {
     struct fake_cloud *c = p->state;
     struct later *l = rb_xcalloc(1, sizeof *l);
+    c->n_listings++;
     *l = (struct later){.cloud = c, .session = c->session, .list_fn = fn, .arg = arg};
     copy(l->copy.run_id, sizeof l->copy.run_id, run_id);
     tell_after(c, latency(c), answer_list, l);
 }
 
 static const struct rb_provider_ops ops = {
-    .name = "fake", .launches_gangs = true, .launch = launch, .list = list, .terminate = terminate};
+    .name = "fake", .launches_gangs = true, .launch = launch, .list = list, .watch = watch, .terminate = terminate};
 
 struct rb_provider fake_cloud_provider(struct fake_cloud *c)
 {
@@ -460,6 +477,7 @@ void fake_cloud_finish(struct fake_cloud *c)
 void fake_cloud_new_session(struct fake_cloud *c)
 {
     c->session++;
+    c->wake = NULL;
 }
 
 int fake_cloud_alive(const struct fake_cloud *c)

@@ -60,6 +60,10 @@ struct fake_cloud {
     int64_t queue_mean_us;
     void (*died)(void *ctx, int instance); // its processes end with it
     void *died_ctx;
+    bool tells;         // of changes, to who watches
+    rb_loop_fn *wake;   // NULL: no controller watches
+    void *wake_arg;
+    int n_listings;     // that were asked for
 };
 
 void fake_cloud_init(struct fake_cloud *c, struct virtual_loop *v, uint64_t seed);

@@ -8,7 +8,6 @@ import sys
 import time
 
 MODE, N = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 0
-HEARD = open("heard", "a", encoding="utf-8", buffering=1)
 
 
 def say(message):
@@ -80,7 +79,8 @@ def main():
             while held:
                 suggest(held.pop())
             continue
-        HEARD.write(line.decode() + "\n")
+        with open("heard", "a", encoding="utf-8") as heard:
+            heard.write(line.decode() + "\n")
         n_read += 1
         if MODE == "crash" and n_read > N:
             os._exit(9)

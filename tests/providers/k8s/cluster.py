@@ -47,7 +47,7 @@ users: [{name: me, user: {token: "%s"}}]
 
 
 def group_of(kind):
-    return "/apis/coordination.k8s.io/v1" if kind == "leases" else "/api/v1"
+    return {"leases": "/apis/coordination.k8s.io/v1", "jobs": "/apis/batch/v1"}.get(kind, "/api/v1")
 
 
 class Cluster(MockCloud):
@@ -90,6 +90,10 @@ class Cluster(MockCloud):
 
     def delete(self, kind, name):
         assert self.status_of("%s/namespaces/%s/%s/%s" % (group_of(kind), NAMESPACE, kind, name), "DELETE") in (200, 202)
+
+    def evict(self, name):
+        assert self.status_of("/api/v1/namespaces/%s/pods/%s/eviction" % (NAMESPACE, name), "POST", {
+            "apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": NAMESPACE}}) == 201
 
     def delete_pod(self, name):
         self.delete("pods", name)

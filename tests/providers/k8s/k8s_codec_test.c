@@ -62,7 +62,7 @@ static void a_pod_has_all_that_was_asked_for(void **state)
     RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     struct rb_kube_shape shape;
     assert_true(rb_kube_shape(launch.instance_type, 4, &arena, &shape, NULL));
-    rb_kube_write_pod(&launch, 1, &shape, &full, &anchor, &out);
+    rb_kube_write_node(&launch, 1, &shape, &full, &anchor, &out);
     assert_string_equal(
         out.data,
         "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"rb-a8ae6e6ee929abea3afc-1\",\"labels\":{"
@@ -108,6 +108,37 @@ static void a_pod_has_all_that_was_asked_for(void **state)
         "\"sizeLimit\":\"8G\"}}]}}");
 }
 
+// One pod, and never a second: the pod's own spec and tags are as without the Job.
+static void a_job_has_the_pod(void **state)
+{
+    (void)state;
+    RB_AUTO(rb_buf_finish) struct rb_buf pod = RB_BUF_INIT;
+    RB_AUTO(rb_buf_finish) struct rb_buf job = RB_BUF_INIT;
+    const struct rb_kube_shape shape = {.gpus = 1};
+    struct rb_kubernetes_spec spec = {.grace_us = 15000000};
+    rb_kube_write_node(&launch, 1, &shape, &spec, &anchor, &pod);
+    spec.as = RB_KUBERNETES_AS_JOB;
+    rb_kube_write_node(&launch, 1, &shape, &spec, &anchor, &job);
+    static const char head[] = "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"rbj-a8ae6e6ee929abea3afc-1\",",
+                      middle[] = ",\"spec\":{\"parallelism\":1,\"completions\":1,\"backoffLimit\":0,\"podReplacementPolicy\":\"Failed\","
+                                 "\"podFailurePolicy\":{\"rules\":[{\"action\":\"FailJob\",\"onPodConditions\":[{\"type\":"
+                                 "\"DisruptionTarget\",\"status\":\"True\"}]}]},\"template\":{\"metadata\":{",
+                      owner[] = ",\"ownerReferences\":[";
+    const char *labels = strstr(pod.data, "\"labels\""), *end = strstr(labels, owner), *pod_spec = strstr(pod.data, "\"spec\":{");
+    assert_int_equal(strncmp(job.data, head, strlen(head)), 0);
+    assert_int_equal(strncmp(job.data + strlen(head), labels, (size_t)(pod_spec - labels - 1)), 0); // tags and owner
+    const char *at = strstr(job.data, middle);
+    assert_non_null(at);
+    at += strlen(middle);
+    assert_int_equal(strncmp(at, labels, (size_t)(end - labels)), 0);
+    at += end - labels;
+    assert_int_equal(strncmp(at, "},", 2), 0); // its owner is the Job
+    assert_int_equal(strncmp(at + 2, pod_spec, strlen(pod_spec) - 1), 0);
+    assert_string_equal(at + 2 + strlen(pod_spec) - 1, "}}}");
+    assert_int_equal(rb_kube_as_of("rbj-a8ae6e6ee929abea3afc-1"), RB_KUBERNETES_AS_JOB);
+    assert_int_equal(rb_kube_as_of("rb-a8ae6e6ee929abea3afc-1"), RB_KUBERNETES_AS_POD);
+}
+
 static void markets_are_labels_of_nodes(void **state)
 {
     (void)state;
@@ -119,7 +150,7 @@ static void markets_are_labels_of_nodes(void **state)
     struct rb_launch spot = launch;
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
     spot.market = RB_MARKET_SPOT;
-    rb_kube_write_pod(&spot, 0, &shape, &plain, &anchor, &out);
+    rb_kube_write_node(&spot, 0, &shape, &plain, &anchor, &out);
     for (size_t i = 0; i < N_OF(marks); i++) { // each a term of its own: alternatives
         char term[120];
         snprintf(term, sizeof term, "{\"matchExpressions\":[{\"key\":\"%s\",\"operator\":\"In\"", marks[i]);
@@ -128,7 +159,7 @@ static void markets_are_labels_of_nodes(void **state)
     assert_non_null(strstr(out.data, "\"tolerations\":[{\"key\":\"cloud.google.com/gke-spot\",\"operator\":\"Equal\""));
     assert_non_null(strstr(out.data, "\"rb.market\":\"spot\""));
     rb_buf_clear(&out);
-    rb_kube_write_pod(&spot, 0, &shape, &chooses, &anchor, &out); // the job has chosen
+    rb_kube_write_node(&spot, 0, &shape, &chooses, &anchor, &out); // the job has chosen
     assert_null(strstr(out.data, "affinity"));
 
     static const struct {
@@ -315,6 +346,96 @@ static void the_lease_of_its_run_counts(void **state)
     rb_doc_finish(&doc);
 }
 
+#define JOB(status) \
+    "{\"metadata\":{\"name\":\"rbj-0-1\",\"uid\":\"j-1\",\"creationTimestamp\":\"2026-11-28T12:00:00Z\"},\"status\":{" status "}}"
+#define OF_JOB(uid, at, meta, status)                                                                              \
+    "{\"metadata\":{\"name\":\"rbj-0-1-abcde\",\"uid\":\"" uid "\",\"creationTimestamp\":\"2026-11-28T12:" at "Z\"," \
+    "\"ownerReferences\":[{\"kind\":\"Job\",\"name\":\"rbj-0-1\",\"uid\":\"j-1\"}]" meta "},\"status\":{" status "}}"
+#define LIVES "\"phase\":\"Running\"," SCHEDULED "," RUNNING
+#define OVER  "\"phase\":\"Failed\"," SCHEDULED "," ENDED("Error")
+#define FAILED                                                                                                       \
+    "\"failed\":1,\"conditions\":[{\"type\":\"Failed\",\"status\":\"True\",\"reason\":\"BackoffLimitExceeded\",\"message\":" \
+    "\"has reached\",\"lastTransitionTime\":\"2026-11-28T13:00:01Z\"}]"
+
+static void a_job_and_its_pods_are_one_node(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *jobs, *pods; // as they are listed
+        enum rb_instance_state is;
+        const char *address; // NULL: none
+        bool has_second;
+        int64_t ended_s;
+        const char *reason;
+    } cases[] = {
+        {JOB(""), "", RB_INSTANCE_PENDING, NULL, false, -1, NULL},
+        {JOB("\"active\":1"), OF_JOB("u-1", "00:01", "", LIVES), RB_INSTANCE_RUNNING, "rbj-0-1-abcde.u-1", false, -1, NULL},
+        {"", OF_JOB("u-1", "00:01", DELETED, LIVES), RB_INSTANCE_RUNNING, "rbj-0-1-abcde.u-1", false, -1, NULL}, // the Job is gone
+        {JOB(FAILED), OF_JOB("u-1", "00:01", "", OVER), RB_INSTANCE_TERMINATED, "rbj-0-1-abcde.u-1", false, 3600,
+         "Kubernetes reports Error"},
+        {JOB(FAILED), "", RB_INSTANCE_TERMINATED, NULL, false, 3601, "Kubernetes reports BackoffLimitExceeded: has reached"},
+        {JOB("\"failed\":1"), "", RB_INSTANCE_TERMINATED, NULL, false, -1, NULL},
+        {JOB("\"uncountedTerminatedPods\":{\"failed\":[\"u-1\"]}"), "", RB_INSTANCE_TERMINATED, NULL, false, -1, NULL},
+        // a page that was read twice
+        {JOB(""), OF_JOB("u-1", "00:01", "", LIVES) "," OF_JOB("u-1", "00:01", "", LIVES), RB_INSTANCE_RUNNING,
+         "rbj-0-1-abcde.u-1", false, -1, NULL},
+        // two: the first is the node, in whichever order they come, also within a second
+        {JOB(""), OF_JOB("u-1", "00:01", DELETED, LIVES) "," OF_JOB("u-2", "00:09", "", LIVES), RB_INSTANCE_RUNNING,
+         "rbj-0-1-abcde.u-1", true, -1, NULL},
+        {JOB(""), OF_JOB("u-2", "00:09", "", LIVES) "," OF_JOB("u-1", "00:01", DELETED, LIVES), RB_INSTANCE_RUNNING,
+         "rbj-0-1-abcde.u-1", true, -1, NULL},
+        {"", OF_JOB("u-2", "00:01", "", LIVES) "," OF_JOB("u-1", "00:01", "", OVER), RB_INSTANCE_TERMINATED,
+         "rbj-0-1-abcde.u-1", true, 3600, "Kubernetes reports Error"},
+        // the first is gone: what is there is none of ours
+        {JOB("\"failed\":1,\"active\":1"), OF_JOB("u-2", "00:09", "", LIVES), RB_INSTANCE_STOPPING, NULL, true, -1,
+         "its pod has ended, and its Job has made another"},
+    };
+    for (size_t i = 0; i < N_OF(cases); i++) {
+        RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
+        struct rb_kube_pods all = {0};
+        const char *next, *lists[] = {cases[i].pods, cases[i].jobs};
+        for (int as = RB_KUBERNETES_AS_JOB; as >= RB_KUBERNETES_AS_POD; as--) {
+            RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
+            rb_buf_printf(&text, "{\"items\":[%s]}", lists[as]);
+            struct rb_doc doc = parsed(text.data);
+            assert_true(rb_kube_decode_nodes((enum rb_kubernetes_as)as, doc.root, "lab", NULL, &arena, &all, &next, NULL));
+            rb_doc_finish(&doc);
+        }
+        rb_kube_join_jobs(&all);
+        assert_int_equal(all.n, 1);
+        const struct rb_instance *node = &all.items[0].instance;
+        assert_string_equal(node->id, "rbj-0-1.j-1");
+        if (node->state != cases[i].is || all.items[0].has_second != cases[i].has_second)
+            fail_msg("case %zu: state %d, second %d", i, node->state, all.items[0].has_second);
+        assert_int_equal(node->terminated_at_us, cases[i].ended_s < 0 ? -1 : noon_us + cases[i].ended_s * 1000000);
+        assert_int_equal(node->address != NULL, cases[i].address != NULL);
+        if (cases[i].address)
+            assert_string_equal(node->address, cases[i].address);
+        assert_int_equal(node->state_reason != NULL, cases[i].reason != NULL);
+        if (cases[i].reason)
+            assert_string_equal(node->state_reason, cases[i].reason);
+    }
+}
+
+// It names no Lease: the one of its run counts, also for who does not list Jobs.
+static void a_pod_of_a_job_goes_with_the_lease_of_its_run(void **state)
+{
+    (void)state;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
+    struct rb_kube_lease lease = {.name = "rb-digits", .uid = "l-1", .run_id = "digits", .expires_at = "2026-11-28T12:40:00Z"};
+    const struct rb_kube_leases leases = {&lease, 1};
+    struct rb_kube_pod p;
+    struct rb_doc doc = parsed(OF_JOB("u-1", "00:01",
+                                      ",\"annotations\":{\"rb.expires-at\":\"2026-11-28T12:30:00Z\",\"rb.run-id\":\"digits\"}",
+                                      LIVES));
+    assert_true(rb_kube_decode_pod(doc.root, "lab", &leases, &arena, &p, NULL));
+    assert_string_equal(p.instance.expires_at, "2026-11-28T12:40:00Z");
+    lease.run_id = "another";
+    assert_true(rb_kube_decode_pod(doc.root, "lab", &leases, &arena, &p, NULL));
+    assert_string_equal(p.instance.expires_at, "2026-11-28T12:30:00Z");
+    rb_doc_finish(&doc);
+}
+
 static void untrusted_names_are_refused(void **state)
 {
     (void)state;
@@ -331,11 +452,11 @@ static void untrusted_names_are_refused(void **state)
         struct rb_doc doc = parsed(wrong[i]);
         assert_false(rb_kube_decode_pod(doc.root, "lab", NULL, &arena, &p, &err));
         assert_false(
-            rb_kube_decode_pods(doc.root, "lab", NULL, &arena, &pods, &next, &err)); // no list is no empty list
+            rb_kube_decode_nodes(RB_KUBERNETES_AS_POD, doc.root, "lab", NULL, &arena, &pods, &next, &err)); // no list is no empty list
         rb_doc_finish(&doc);
     }
     struct rb_doc doc = parsed("{\"metadata\":{\"continue\":\"c\"},\"items\":null}");
-    assert_true(rb_kube_decode_pods(doc.root, "lab", NULL, &arena, &pods, &next, &err));
+    assert_true(rb_kube_decode_nodes(RB_KUBERNETES_AS_POD, doc.root, "lab", NULL, &arena, &pods, &next, &err));
     assert_string_equal(next, "c");
     rb_doc_finish(&doc);
     assert_true(rb_kube_split_id("rb-0-1.u-1", name, uid) && strcmp(name, "rb-0-1") == 0 && strcmp(uid, "u-1") == 0);
@@ -419,6 +540,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pod_has_all_that_was_asked_for),
+        cmocka_unit_test(a_job_has_the_pod),
+        cmocka_unit_test(a_job_and_its_pods_are_one_node),
+        cmocka_unit_test(a_pod_of_a_job_goes_with_the_lease_of_its_run),
         cmocka_unit_test(markets_are_labels_of_nodes),
         cmocka_unit_test(shapes),
         cmocka_unit_test(names_fit),

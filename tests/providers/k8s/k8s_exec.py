@@ -3,9 +3,11 @@ This test is the door (providers/k8s/k8s_door.h); rbmock is the cluster, once as
 
     k8s_exec.py --bin BUILD [TEST..]
 """
+import base64
 import hashlib
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -33,8 +35,9 @@ POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "rb-try-0"}, "spe
 class Door:
     """Answers every caller with the cluster's address and the next of these tokens (the last one for ever)."""
 
-    def __init__(self, path, url, *tokens):
-        self.url, self.tokens, self.asked = url, list(tokens), []
+    def __init__(self, path, address, *tokens):
+        """address: what a caller is given beside namespace and token."""
+        self.address, self.tokens, self.asked = address, list(tokens), []
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.bind(path)
         self.socket.listen(64)
@@ -45,12 +48,12 @@ class Door:
             caller, _ = self.socket.accept()
             self.asked.append(caller.recv(100).decode())
             token = self.tokens.pop(0) if len(self.tokens) > 1 else self.tokens[0]
-            caller.sendall((json.dumps({"server": self.url, "namespace": NAMESPACE, "token": token}) + "\n").encode())
+            caller.sendall((json.dumps({**self.address, "namespace": NAMESPACE, "token": token}) + "\n").encode())
             threading.Thread(target=lambda c: (c.recv(1), c.close()), args=(caller,), daemon=True).start()
 
 
 class Exec(unittest.TestCase):
-    version = "1.30"
+    version, with_tls = "1.30", False
 
     @classmethod
     def setUpClass(cls):
@@ -63,7 +66,13 @@ class Exec(unittest.TestCase):
                     "what: no_status}\n")
         cls.cluster = Cluster(BIN, cls.folder, "--chaos", chaos, kubernetes=', version: "%s"' % cls.version).__enter__()
         cls.token = cls.cluster.customer["AWS_SECRET_ACCESS_KEY"]
-        cls.door = Door(os.path.join(cls.folder, "door"), cls.cluster.k8s_url, cls.token)
+        cls.address = {"server": cls.cluster.k8s_url}
+        if cls.with_tls:
+            with open(cls.cluster.kubeconfig, encoding="utf-8") as f:
+                text = f.read()
+            authority = re.search(r"certificate-authority-data: *\"?([A-Za-z0-9+/=]+)", text).group(1)
+            cls.address = {"server": re.search(r"https://127.0.0.1:[0-9]+", text).group(0), "ca": base64.b64decode(authority).decode()}
+        cls.door = Door(os.path.join(cls.folder, "door"), cls.address, cls.token)
         cls.create(POD)
 
     @classmethod
@@ -133,7 +142,7 @@ class Exec(unittest.TestCase):
             took_out = time.monotonic() - begin
         with open(copy, "rb") as f:
             self.assertEqual(hashlib.file_digest(f, "sha256").hexdigest(), digest.hexdigest())
-        print("%s: %d MB, %.0f MB/s in, %.0f MB/s out" % (self.version, megabytes, megabytes / took_in, megabytes / took_out))
+        print("%s%s: %d MB, %.0f MB/s in, %.0f MB/s out" % (self.version, " with TLS" if self.with_tls else "", megabytes, megabytes / took_in, megabytes / took_out))
 
     def test_a_dead_client_leaves_no_follower(self):
         process = subprocess.Popen(self.argv("echo begun >followed; exec tail -f followed"), stdin=subprocess.DEVNULL,
@@ -166,15 +175,19 @@ class Exec(unittest.TestCase):
         self.assertIn(b"does not answer", self.run_in_pod("true", expect=255, door="nowhere").stderr)
 
     def test_a_refused_token_is_asked_for_again(self):
-        door = Door(os.path.join(self.folder, "other"), self.cluster.k8s_url, "expired", self.token)
+        door = Door(os.path.join(self.folder, "other"), self.address, "expired", self.token)
         self.assertEqual(self.run_in_pod("echo in", door="other").stdout, b"in\n")
         self.assertEqual(door.asked, ["lab\n", "lab refused\n"])
-        Door(os.path.join(self.folder, "wrong"), self.cluster.k8s_url, "wrong")
+        Door(os.path.join(self.folder, "wrong"), self.address, "wrong")
         self.assertIn(b"status 401", self.run_in_pod("true", expect=255, door="wrong").stderr)
 
 
 class ExecOnAnOldServer(Exec):
     version = "1.20"
+
+
+class ExecOverTls(Exec):
+    with_tls = True
 
 
 if __name__ == "__main__":

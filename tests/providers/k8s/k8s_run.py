@@ -27,6 +27,7 @@ rules:
   - {where: {front: k8s, action: pods.create}, times: 2, what: {error: {code: Forbidden, status: 403, message: "pods is forbidden: User \\"ann\\" cannot create resource \\"pods\\""}}}
   - {where: {front: k8s, action: pods.create}, when: {call: 4}, times: 1, what: lost_response}
   - {where: {front: k8s, action: pods.create}, when: {call: 5}, times: 1, what: {error: {code: Conflict, status: 409, message: "Operation cannot be fulfilled on resourcequotas \\"q\\""}}}
+  - {where: {front: k8s, action: pods.watch}, times: 1, what: {error: {code: Expired, status: 410, message: "too old"}}}
   - {where: {front: k8s, action: pods.list}, when: {call: 3}, times: 1, what: {truncated_body: {fraction: 0.5}}}
   - {where: {front: k8s, action: pods.list}, when: {call: 5}, times: 1, what: {error: {code: Expired, status: 410, message: "too old"}}}
   - {where: {front: k8s, action: pods.list}, when: {call: 6}, times: 1, what: throttle}
@@ -49,12 +50,15 @@ resources: {infra: %s, instance_types: [%s], image_id: {k8s/lab: "x@sha256:0a"},
 deadline: 10m
 confidence: 0.5
 """
+# Where a policy takes Jobs alone: the rights of docs/policies/k8s-role-jobs.yaml.
+JOBS_ALONE = ", granted: [create jobs, get jobs, list jobs, delete jobs, create pods/eviction], denied: [create pods, get pods, delete pods]"
 SPOT_PRICES = "k8s/lab,g2,T4,2,16,8,30,spot,0.40,test,2026-07-20T00:00:00Z\n"
 SPOT_TIMES = "\n  - {infra: k8s, instance_type: '*', market: spot, queue_s: 0.5, init_s: 1, capacity_failure: 0, preemption_per_hour: 1}"
 # Each right without which no run begins, and those that it does without.
 NEEDED = ("create pods", "get pods", "list pods", "delete pods", "create pods/exec", "get pods/exec", "create leases", "get leases",
           "list leases", "update leases", "delete leases")
-OPTIONAL = ("list events", "get pods/log", "list resourcequotas")
+NEEDED_BY_JOBS = ("create jobs", "get jobs", "list jobs", "delete jobs")
+OPTIONAL = ("list events", "watch pods", "get pods/log", "list resourcequotas")
 
 
 def copy_of(pod):
@@ -103,6 +107,75 @@ class Runs(unittest.TestCase):
         report = json.loads(done.stdout.splitlines()[-1])
         check_over(cluster, report)
         check_secrets(cluster, self.folder, killed.stdout + killed.stderr + done.stdout + done.stderr)
+
+    def on_jobs(self, *options, **job):
+        return self.on(*options, queue=JOBS_ALONE, kubernetes=", as: job" + job.pop("kubernetes", ""), **job)
+
+    def test_nodes_that_are_jobs(self):
+        """The same faults, a kill, and a Role that makes no pods: nothing is launched twice."""
+        cluster, run = self.on_jobs("--chaos", self.chaos(FAULTS.replace("action: pods.create", "action: jobs.create").replace(
+            "action: pods.delete", "action: jobs.delete").replace("pods is forbidden", "jobs is forbidden").replace('resource \\"pods', 'resource \\"jobs')))
+        killed = run.say("rbrun", "plan.json", "--json", "--state-dir", "state", expect=-signal.SIGKILL, RB_TEST_DIE_AFTER="9")
+        done = run.say("rbrun", "resume", "--json", "--state-dir", "state")
+        check_over(cluster, json.loads(done.stdout.splitlines()[-1]))
+        check_secrets(cluster, self.folder, killed.stdout + killed.stderr + done.stdout + done.stderr)
+        self.assertEqual(cluster.objects("jobs"), [])
+
+    def test_the_pod_of_a_job_is_deleted(self):
+        """It has its grace, its trials save, and another Job takes its place; the old Job makes no second pod."""
+        cluster, run = self.on_jobs(trials=2, resource=8, epoch_s=0.4, kubernetes=", grace: 8s")
+        process = self.begin(run)
+        until = time.monotonic() + 60
+        while "epoch=2 " not in self.logs() and time.monotonic() < until:
+            time.sleep(0.1)
+        cluster.evict(cluster.objects("pods")[0]["metadata"]["name"])
+        self.assertEqual(process.wait(100), 0)
+        report = json.loads(run.say("rbrun", "report", "k8s", "--json", "--state-dir", "state").stdout)
+        check_over(cluster, report)
+        self.assertEqual(len(report["nodes"]), 2)
+        epochs = re.findall(r"^epoch=\d+", self.logs(), re.M)
+        self.assertEqual(len(epochs), 2 * 8, "epochs were trained twice: %s" % epochs)
+
+    def test_a_second_pod_of_a_job_is_ended_and_not_used(self):
+        """As by a server that replaces what it has not seen end."""
+        rule = "{where: {front: k8s}, times: 1, what: {replaced: {after: 4s}}}"
+        cluster, run = self.on_jobs("--chaos", self.chaos("format: rb-chaos/1\nrules:\n  - %s\n" % rule), trials=2, resource=14, epoch_s=0.4)
+        done = run.say("rbrun", "plan.json", "--json", "--state-dir", "state")
+        report = json.loads(done.stdout.splitlines()[-1])
+        self.assertEqual(report["outcome"], "complete")
+        self.assertIn("its pod has ended, and its Job has made another", done.stderr)
+        cluster.await_no_pods()
+        self.assertEqual(cluster.objects("leases") + cluster.objects("jobs"), [])
+        self.assertEqual((len(report["nodes"]), len(cluster.ledger()["instances"])), (2, 3))  # the second pod was never a node
+
+    def test_jobs_that_get_no_pod_or_no_room_leave_nothing(self):
+        """The cluster takes a Job whose pod it refuses, and says why in an event. And a gang of Jobs where one finds a machine."""
+        for say, queue, job in (("waits: FailedCreate: Error creating: pods \"rbj-", ', quota: {pods: "0"}', {"trials": 1}),
+                                ("3 nodes in a row got no machine", "", {"trials": 2, "gpus": 4, "capacity": 1})):
+            with self.subTest(say=say), tempfile.TemporaryDirectory(prefix="rb-k8s-") as folder, \
+                    Cluster(BIN, folder, capacity=job.pop("capacity", 10), kubernetes=JOBS_ALONE + queue) as cluster:
+                done = run_on(BIN, folder, cluster, kubernetes=", as: job, queue_timeout: 2s", **job).say("rbrun", "plan.json", "--state-dir", "state", expect=6)
+                self.assertIn(say, done.stderr)
+                cluster.await_no_pods()
+                self.assertEqual(cluster.objects("leases") + cluster.objects("jobs"), [])
+
+    def test_gc_ends_jobs_that_a_dead_controller_left(self):
+        cluster, run = self.on_jobs(trials=2, resource=60, epoch_s=1, kubernetes=", grace: 2s", RB_TEST_LEASE_S="3")
+        process = self.begin(run)
+        until = time.monotonic() + 60
+        while "epoch=1 " not in self.logs() and time.monotonic() < until:
+            time.sleep(0.1)
+        process.kill()
+        process.wait()
+        self.assertIn("rbj-", run.say("rbrun", "gc", "--dry-run", "--older-than", "0s", "--state-dir", "state").stdout)
+        self.assertEqual(len(cluster.objects("jobs")), 1)
+        shutil.rmtree(os.path.join(self.folder, "state"))  # the watchdog's view: no journal says that its nodes are Jobs
+        until = time.monotonic() + 30
+        while cluster.objects("leases"):  # the run's lease lapses first
+            self.assertLess(time.monotonic(), until)
+            run.say("rbrun", "gc", "--yes", "--older-than", "0s", "--infra", "k8s/lab", "--state-dir", "state", RB_KUBE_NAMESPACE="rb")
+        cluster.await_no_pods()
+        self.assertEqual(cluster.objects("jobs"), [])
 
     def test_over_tls_by_a_certificate_of_the_cluster(self):
         cluster, run = self.on(trials=2, kubernetes=", context: lab-tls")
@@ -395,12 +468,14 @@ class Runs(unittest.TestCase):
         self.assertNotIn('"fail"', done.stdout)
         self.assertNotIn("is there", done.stdout, "nobody has looked for the image")
         self.assertIn('"list nodes is not granted', done.stdout)
-        for right in NEEDED:
+        for right, as_job in [(right, "") for right in NEEDED] + [(right, ", as: job") for right in NEEDED_BY_JOBS]:
+            others = ", granted: [%s]" % ", ".join(r for r in NEEDED_BY_JOBS if r != right) if as_job else ""
             with tempfile.TemporaryDirectory(prefix="rb-k8s-") as folder, \
-                    Cluster(BIN, folder, kubernetes=", denied: [%s]" % right) as poor:
-                done = run_on(BIN, folder, poor).say("rbrun", "doctor", "plan.json", "--state-dir", "state", expect=5)
+                    Cluster(BIN, folder, kubernetes=", denied: [%s]%s" % (right, others)) as poor:
+                done = run_on(BIN, folder, poor, kubernetes=as_job).say("rbrun", "doctor", "plan.json", "--state-dir", "state", expect=5)
                 self.assertIn("rights missing in namespace rb", done.stdout + done.stderr)
                 self.assertIn(": %s;" % right, done.stdout + done.stderr)
+                self.assertIn("docs/policies/k8s-role%s.yaml is the Role" % ("-jobs" if as_job else ""), done.stdout + done.stderr)
         with tempfile.TemporaryDirectory(prefix="rb-k8s-") as folder, \
                 Cluster(BIN, folder, kubernetes=", denied: [%s]" % ", ".join(OPTIONAL)) as poor:
             run = run_on(BIN, folder, poor, trials=1)
@@ -408,6 +483,42 @@ class Runs(unittest.TestCase):
             for right in OPTIONAL:
                 self.assertIn("warn  rights       k8s/lab: %s is not granted" % right, done.stdout)
             run.say("rbrun", "plan.json", "--state-dir", "state")
+        cluster.await_no_pods()
+        self.assertEqual(cluster.objects("leases"), [])
+
+    def test_the_doctor_tries_a_command_in_a_pod(self):
+        """Only where it is asked to; then nothing of it stays, whatever happens."""
+        for as_job, space in (("", ""), (", as: job", JOBS_ALONE)):
+            with self.subTest(as_job=as_job), tempfile.TemporaryDirectory(prefix="rb-k8s-") as folder, Cluster(BIN, folder, kubernetes=space) as cluster:
+                run = run_on(BIN, folder, cluster, kubernetes=as_job + ", grace: 1s")
+                self.assertNotIn("ok    exec", run.say("rbrun", "doctor", "plan.json", "--state-dir", "state").stdout)
+                self.assertEqual(cluster.ledger()["instances"], [])
+                done = run.say("rbrun", "doctor", "plan.json", "--exec", "--state-dir", "state")
+                self.assertRegex(done.stdout, r"ok    exec         k8s/lab: a command in rb\S+ takes [0-9.]+ m?s, at most \S+ m?s of 5; "
+                                 r"the pod had its machine for .*, which is worth \$0\.\d+\n")
+                cluster.await_no_pods()
+                self.assertEqual(cluster.objects("leases"), [])
+                self.assertEqual(len(cluster.ledger()["instances"]), 1)
+
+    def test_the_doctor_ends_its_pod_where_no_command_runs(self):
+        rule = "{where: {front: k8s, action: pods.exec}, what: {error: {code: InternalError, status: 500, message: no way in}}}"
+        lost = "{where: {front: k8s, action: pods.create}, when: {call: 2}, times: 9, what: lost_response}"  # the first is the dry run
+        cluster, run = self.on("--chaos", self.chaos("format: rb-chaos/1\nrules:\n  - %s\n  - %s\n" % (rule, lost)), kubernetes=", grace: 1s")
+        done = run.say("rbrun", "doctor", "plan.json", "--exec", "--state-dir", "state", expect=1)
+        self.assertRegex(done.stdout, "fail  exec         k8s/lab: .*(pods.create|no way in)")
+        cluster.await_no_pods()
+        self.assertEqual(cluster.objects("leases"), [])
+        self.assertIn("not tried: no plan", run.say("rbrun", "doctor", "--infra", "k8s/lab", "--exec", "--state-dir", "state", RB_KUBE_NAMESPACE="rb").stdout)
+
+    def test_an_interrupted_doctor_leaves_nothing(self):
+        cluster, run = self.on(capacity=0)
+        process = subprocess.Popen([os.path.join(BIN, "rbrun"), "doctor", "plan.json", "--exec", "--state-dir", "state"], cwd=self.folder, env=run.env,
+                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        until = time.monotonic() + 60
+        while not cluster.objects("pods") and time.monotonic() < until:
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        self.assertIn("fail  exec         k8s/lab: interrupted", process.communicate(timeout=60)[0])
         cluster.await_no_pods()
         self.assertEqual(cluster.objects("leases"), [])
 

@@ -19,6 +19,7 @@
     "\"digits\","                                                                                                     \
     "\"rb.owner\":\"ann@laptop\"}},\"spec\":{\"renewTime\":\"2026-01-01T00:00:00.000000Z\",\"leaseDurationSeconds\":" \
     "1800}}"
+#define LEASES "{\"metadata\":{},\"items\":[" LEASE "]}"
 #define POD_OF(token, member, uid)                                        \
     "{\"metadata\":{\"name\":\"" NAME "-" member "\",\"uid\":\"" uid      \
     "\",\"creationTimestamp\":\"2026-01-01T00:00:00Z\","                  \
@@ -209,6 +210,81 @@ static void the_name_is_the_token(void **state)
     end(&w);
 }
 
+#define JOB_NAME "rbj-a8ae6e6ee929abea3afc-0"
+#define JOB_OF(token, status)                                                                                      \
+    "{\"metadata\":{\"name\":\"" JOB_NAME "\",\"uid\":\"j-1\",\"creationTimestamp\":\"2026-01-01T00:00:00Z\","     \
+    "\"annotations\":{\"rb.token\":\"" token "\",\"rb.member\":\"0\",\"rb.run-id\":\"digits\"},\"ownerReferences\":[" \
+    "{\"kind\":\"Lease\",\"name\":\"rb-digits\",\"uid\":\"l-1\"}]},\"status\":{" status "}}"
+#define POD_OF_JOB(uid)                                                                                               \
+    "{\"metadata\":{\"name\":\"" JOB_NAME "-x2x4z\",\"uid\":\"" uid "\",\"creationTimestamp\":\"2026-01-01T00:00:01Z\"," \
+    "\"annotations\":{\"rb.token\":\"" TOKEN "\",\"rb.run-id\":\"digits\"},\"ownerReferences\":[{\"kind\":\"Job\",\"name\":\"" \
+    JOB_NAME "\",\"uid\":\"j-1\"}]},\"status\":{\"phase\":\"Running\",\"containerStatuses\":[{\"name\":\"node\",\"state\":" \
+    "{\"running\":{}}}]}}"
+
+// Where resources.kubernetes.as is job. What is deleted, looked at and renewed says by its name what it is.
+static void a_node_may_be_a_job(void **state)
+{
+    (void)state;
+    struct world w;
+    const char *const ids[] = {JOB_NAME ".j-1"};
+    resources.kubernetes.as = RB_KUBERNETES_AS_JOB;
+    const struct step made[] = {{ANSWER, 200, NULL, LEASE},
+                                {RESET},
+                                {ANSWER, 409, NULL, REFUSAL("409", "AlreadyExists", "jobs.batch exists")},
+                                {ANSWER, 200, NULL, JOB_OF(TOKEN, "")}};
+    do_launch(&w, made, N_OF(made), 1); // the answer was lost
+    assert_int_equal(w.s.err.code, RB_ERR_NONE);
+    assert_string_equal(w.ids, JOB_NAME ".j-1 ");
+    scripted_expect_begin(&w.s, 2, "POST /apis/batch/v1/namespaces/ml/jobs?fieldValidation=Strict ");
+    scripted_expect_begin(&w.s, 3, "GET /apis/batch/v1/namespaces/ml/jobs/" JOB_NAME " ");
+    end(&w);
+    const struct step dropped[] = {
+        {ANSWER, 200, NULL, LEASE}, {ANSWER, 201, NULL, JOB_OF(TOKEN, "")}, {ANSWER, 200, NULL, "{}"}};
+    do_launch(&w, dropped, N_OF(dropped), 1);
+    assert_says(&w.s.err, "RB3505 dropped apiVersion");
+    scripted_expect_begin(&w.s, 2, "DELETE /apis/batch/v1/namespaces/ml/jobs/" JOB_NAME " ");
+    scripted_expect(&w.s, 2, "\"preconditions\":{\"uid\":\"j-1\"},\"propagationPolicy\":\"Background\"");
+    end(&w);
+    const struct step listing[] = {{ANSWER, 200, NULL, LEASES},
+                                   {ANSWER, 200, NULL, "{\"metadata\":{},\"items\":[" JOB_OF(TOKEN, "\"failed\":1") "]}"},
+                                   {ANSWER, 200, NULL, "{\"metadata\":{},\"items\":[" POD_OF_JOB("u-2") "]}"},
+                                   {ANSWER, 200, NULL, "{}"}};
+    begin(&w, listing, N_OF(listing)); // its pod has ended: the one that is there is a second one, and ends with the Job
+    w.provider.ops->list(&w.provider, "digits", listed, &w);
+    scripted_wait(&w.s);
+    assert_int_equal(w.s.err.code, RB_ERR_NONE);
+    assert_string_equal(w.ids, JOB_NAME ".j-1 ");
+    assert_int_equal(w.state, RB_INSTANCE_STOPPING);
+    scripted_expect_begin(&w.s, 1, "GET /apis/batch/v1/namespaces/ml/jobs?labelSelector=rb.run-id%3Ddigits&limit=500 ");
+    scripted_expect_begin(&w.s, 2, "GET /api/v1/namespaces/ml/pods?labelSelector=rb.run-id%3Ddigits&limit=500 ");
+    scripted_expect_begin(&w.s, 3, "DELETE /apis/batch/v1/namespaces/ml/jobs/" JOB_NAME " ");
+    end(&w);
+    resources.kubernetes.as = RB_KUBERNETES_AS_POD; // as for rbrun gc, which may know no job
+    const struct step others[] = {{ANSWER, 200, NULL, JOB_OF(TOKEN, "")},
+                                  {ANSWER, 200, NULL, "{\"items\":[" POD_OF_JOB("u-1") "]}"},
+                                  {ANSWER, 200, NULL, JOB_OF(TOKEN, "")},
+                                  {ANSWER, 200, NULL, LEASE},
+                                  {ANSWER, 200, NULL, LEASE},
+                                  {ANSWER, 404, NULL, REFUSAL("404", "NotFound", "gone")}};
+    begin(&w, others, N_OF(others));
+    wanted = 1;
+    w.provider.ops->look(&w.provider, ids[0], launched, &w);
+    scripted_wait(&w.s);
+    assert_int_equal(w.s.err.code, RB_ERR_NONE);
+    assert_int_equal(w.state, RB_INSTANCE_RUNNING);
+    scripted_expect_begin(&w.s, 1, "GET /api/v1/namespaces/ml/pods?labelSelector=batch.kubernetes.io%2Fjob-name%3D" JOB_NAME "&");
+    w.s.done = false, w.s.n_calls = 0;
+    w.provider.ops->renew(&w.provider, ids, 1, &(struct rb_tag){RB_LEASE_TAG, "2026-01-01T00:40:00Z"}, answered, &w);
+    scripted_wait(&w.s);
+    assert_int_equal(w.s.err.code, RB_ERR_NONE);
+    w.s.done = false, w.s.n_calls = 0;
+    w.provider.ops->terminate(&w.provider, ids[0], answered, &w);
+    scripted_wait(&w.s);
+    assert_int_equal(w.s.err.code, RB_ERR_NONE);
+    scripted_expect_begin(&w.s, 5, "DELETE /apis/batch/v1/namespaces/ml/jobs/" JOB_NAME " ");
+    end(&w);
+}
+
 static void refusals_of_a_launch(void **state)
 {
     (void)state;
@@ -250,11 +326,9 @@ static void a_refused_gang_leaves_nothing(void **state)
                                          {ANSWER, 403, NULL, REFUSAL("403", "Forbidden", "may not delete")}};
     do_launch(&w, kept_by_force, N_OF(kept_by_force), 2);
     assert_int_equal(w.s.err.code, RB_ERR_UNKNOWN_OUTCOME);
-    assert_says(&w.s.err, "pod " NAME "-0 may still be there");
+    assert_says(&w.s.err, NAME "-0 may still be there");
     end(&w);
 }
-
-#define LEASES "{\"metadata\":{},\"items\":[" LEASE "]}"
 
 static void a_listing_begins_again(void **state)
 {
@@ -552,6 +626,51 @@ static void a_lease_is_renewed_for_all_pods(void **state)
     end(&w);
 }
 
+struct wakes {
+    struct world *w;
+    int n;
+};
+
+static void woken(void *arg)
+{
+    struct wakes *k = arg;
+    k->n++;
+    scripted_tell(&k->w->s, NULL);
+}
+
+// A change wakes, a sign of life does not; a watch that ended begins again, and one that is refused for good does not.
+static void a_watch_only_wakes(void **state)
+{
+    (void)state;
+    struct world w;
+    struct wakes k = {.w = &w};
+    const struct step steps[] = {
+        {ANSWER, 200, NULL, "{\"type\":\"BOOKMARK\",\"object\":{}}\n{\"type\":\"BOOKMARK\",\"object\":{}}\n"},
+        {ANSWER, 500, NULL, ""},
+        {RESET},
+        {ANSWER, 410, NULL, ""},
+        {ANSWER, 200, NULL, "{\"type\":\"BOOKMARK\",\"object\":{}}\n{\"type\":\"MODIFIED\",\"object\":{\"type\":\"BOOKMARK\"}}\n"},
+        {ANSWER, 200, NULL, "{\"type\":\"ERROR\",\"object\":{\"code\":410}}\n"},
+        {ANSWER, 403, NULL, ""}};
+    begin(&w, steps, N_OF(steps));
+    w.provider.ops->watch(&w.provider, "digits", woken, &k);
+    assert_int_equal(k.n, 0); // never from inside the call
+    scripted_wait(&w.s);
+    scripted_expect_begin(&w.s, 0, "GET /api/v1/namespaces/ml/pods?watch=true&labelSelector=rb.run-id%3Ddigits&allowWatchBookmarks=true&timeoutSeconds=300 ");
+    scripted_expect(&w.s, 0, "Authorization: Bearer secret");
+    assert_int_equal(script_server_n_requests(w.s.server), 5);
+    w.s.done = false, w.s.n_calls = 0;
+    scripted_wait(&w.s); // by the error: a listing tells more
+    bool over = false;
+    test_loop_run(&w.s.loop, &over); // until nothing is waited for
+    assert_int_equal(script_server_n_requests(w.s.server), 7);
+    end(&w);
+    const struct step one[] = {{ANSWER, 500, NULL, ""}};
+    begin(&w, one, N_OF(one));
+    w.provider.ops->watch(&w.provider, "digits", woken, &k);
+    end(&w); // it leaves no timer
+}
+
 static void grouped(void *arg, const struct rb_err *err, const struct rb_placement_group *groups, int n)
 {
     struct world *w = arg;
@@ -584,6 +703,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_launch_makes_the_lease_and_the_pod),
         cmocka_unit_test(the_name_is_the_token),
+        cmocka_unit_test(a_node_may_be_a_job),
         cmocka_unit_test(refusals_of_a_launch),
         cmocka_unit_test(a_refused_gang_leaves_nothing),
         cmocka_unit_test(a_listing_begins_again),
@@ -596,6 +716,7 @@ int main(void)
         cmocka_unit_test(the_end_of_a_run_lists_again_what_the_server_forgot),
         cmocka_unit_test(a_whole_gang_in_a_queue_goes_with_its_workload),
         cmocka_unit_test(a_lease_is_renewed_for_all_pods),
+        cmocka_unit_test(a_watch_only_wakes),
         cmocka_unit_test(a_lease_is_the_group_of_its_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

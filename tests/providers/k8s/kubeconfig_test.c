@@ -3,6 +3,7 @@
 #include "base/text/units.h"
 #include "providers/k8s/k8s_door.h"
 #include "providers/k8s/kube_login.h"
+#include "providers/wire/expiry.h"
 #include "tests/base/check.h"
 #include "tests/base/remove_tree.h"
 #include "tests/providers/test_loop.h"
@@ -273,6 +274,50 @@ static void ask_through(struct test_loop *loop, struct asking *a)
     pthread_join(thread, NULL);
 }
 
+// Of "ann", until 2030-01-01.
+#define CERTIFICATE \
+    "-----BEGIN CERTIFICATE-----\n" \
+    "MIIBBDCBqgIBATAKBggqhkjOPQQDAjAOMQwwCgYDVQQDDANhbm4wHhcNMjYwMTAx\n" \
+    "MDAwMDAwWhcNMzAwMTAxMDAwMDAwWjAOMQwwCgYDVQQDDANhbm4wWTATBgcqhkjO\n" \
+    "PQIBBggqhkjOPQMBBwNCAARKPK+bflWLQNVZ40kVYrWevi1YFT8eXt4njJNzhPSm\n" \
+    "8LYMCzCPdJCTtKC7OFX5ILUaW9LTTbVMYGAAHcL0JBypMAoGCCqGSM49BAMCA0kA\n" \
+    "MEYCIQCICBE6NAn9ehtESEhx3v8dJL+qHoMmYLyYXWD22U2pQQIhAKNSGwbO6LGC\n" \
+    "AKP+NY/ysOtde7WnsmliEZN8lj+wQPuu\n" \
+    "-----END CERTIFICATE-----\n"
+
+// A client certificate lies in a file beside the kubeconfig, or ends with the token that is used instead.
+static int64_t ends_us(const char *config)
+{
+    struct test_loop loop;
+    test_loop_init(&loop);
+    write_file("config", config, 0600);
+    struct rb_kubeconfig c = loaded(NULL);
+    struct rb_kube_login *l = rb_kube_login_create(&loop.loop, &c);
+    const int64_t end_us = rb_kube_login_ends_us(l);
+    rb_kube_login_destroy(l);
+    rb_kubeconfig_finish(&c);
+    return end_us;
+}
+
+static void what_only_a_person_renews_has_an_end(void **state)
+{
+    (void)state;
+    static const int64_t in_2030_us = INT64_C(1893456000) * RB_US_PER_S;
+    static const char token[] = "e30.eyJzdWIiOiJhbm4iLCJleHAiOjE4OTM0NTYwMDB9.c2ln";
+    write_file("cert.pem", CERTIFICATE, 0600);
+    write_file("key.pem", "-----BEGIN KEY", 0600);
+    write_file("token", token, 0600);
+    assert_true(ends_us(CONFIG("{server: \"https://h\"}", "{client-certificate: cert.pem, client-key: key.pem}")) == in_2030_us);
+    assert_true(ends_us(CONFIG("{server: \"https://h\"}", "{token: e30.eyJzdWIiOiJhbm4iLCJleHAiOjE4OTM0NTYwMDB9.c2ln}")) == in_2030_us);
+    assert_true(ends_us(CONFIG("{server: \"https://h\"}", "{token: opaque}")) == -1);
+    assert_true(ends_us(CONFIG("{server: \"https://h\"}", "{tokenFile: token}")) == -1);
+    assert_true(ends_us(CONFIG("{server: \"https://h\"}",
+                               "{exec: {apiVersion: client.authentication.k8s.io/v1, command: plugin, interactiveMode: Never}}")) == -1);
+    assert_true(rb_jwt_ends_us(token) == in_2030_us);
+    assert_true(rb_jwt_ends_us("e30.e30.e30") == -1 && rb_jwt_ends_us("a.b") == -1 && rb_jwt_ends_us("a.?.c") == -1);
+    assert_true(rb_certificate_ends_us("-----BEGIN CERT") == -1);
+}
+
 static void the_door_tells_this_user_alone(void **state)
 {
     (void)state;
@@ -319,6 +364,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(names_the_contexts_there_are, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_pod_reads_its_token_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_plugin_runs_when_its_credential_ends, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_only_a_person_renews_has_an_end, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_door_tells_this_user_alone, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-"""A stub of datasets for tests/executor/newcomer.py: the files need not exist."""
+"""A stub of datasets for tests/executor/launcher/newcomer.py: the files need not exist."""
 
 
 class Rows:

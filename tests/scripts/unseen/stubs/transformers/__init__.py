@@ -1,4 +1,4 @@
-"""A stub of transformers for tests/executor/newcomer.py: parses, prints and saves as the real Trainer does, and trains one number."""
+"""A stub of transformers for tests/executor/launcher/newcomer.py: parses, prints and saves as the real Trainer does, and trains one number."""
 import argparse
 import dataclasses
 import json
