@@ -31,6 +31,7 @@ struct run {
         RUN_DORMANT
     } state;                   // killed: its processes are being ended
     struct rb_silence silence; // of its reports, until it is taken to hang
+    bool doubted;              // it has lasted too long; its node is asked whether the run is silent
     struct rb_slot slot;
     struct rb_report_times times;
     int64_t resource_start, resource_end;
@@ -90,6 +91,7 @@ static void start_waiting(struct rb_campaign *c);
 static void disarm(struct run *r)
 {
     rb_silence_end(&r->silence);
+    r->doubted = false;
 }
 
 static void kill_run(struct run *r, const char *why)
@@ -100,9 +102,8 @@ static void kill_run(struct run *r, const char *why)
     r->c->launcher->ops->kill(r->c->launcher, (int)(r - r->c->runs), 0);
 }
 
-static void hung(void *arg)
+static void hung(struct run *r)
 {
-    struct run *r = arg;
     const struct rb_campaign_config *config = &r->c->config;
     const struct rb_job *job = config->pool.job;
     char text[200], time[32];
@@ -112,11 +113,22 @@ static void hung(void *arg)
     kill_run(r, text);
 }
 
+static void expect_report(struct run *r);
+
+static void is_silent(void *arg)
+{
+    struct run *r = arg;
+    expect_report(r); // where no answer comes, the question is put again
+    r->doubted = true;
+    r->c->launcher->ops->echo(r->c->launcher, (int)(r - r->c->runs), 0);
+}
+
 static void expect_report(struct run *r)
 {
     const int64_t timeout_us = r->c->config.pool.job->trial.timeout_us;
+    r->doubted = false;
     if (timeout_us > 0)
-        rb_silence_begin(&r->silence, r->c->config.pool.loop, timeout_us, hung, r);
+        rb_silence_begin(&r->silence, r->c->config.pool.loop, timeout_us, is_silent, r);
 }
 
 // Runs of a team follow each other.
@@ -479,6 +491,14 @@ static void on_again(void *ctx, int trial, int attempt)
     begin_output(&c->runs[trial]);
 }
 
+static void on_echoed(void *ctx, int trial, int attempt)
+{
+    (void)attempt;
+    struct rb_campaign *c = ctx;
+    if (c->runs[trial].doubted)
+        hung(&c->runs[trial]);
+}
+
 // It exited with 0 and cannot be measured: writes which report is missing.
 static void describe_missing(const struct run *r, char *out, size_t size)
 {
@@ -788,6 +808,7 @@ struct rb_campaign *rb_campaign_create(const struct rb_campaign_config *config)
                    .line = on_line,
                    .file = on_file,
                    .again = on_again,
+                   .echoed = on_echoed,
                    .exited = on_exited,
                    .saved = on_saved,
                    .killed = on_killed,

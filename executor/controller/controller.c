@@ -585,6 +585,7 @@ static struct rb_launcher_events launcher_events(struct rb_controller *c)
         .line = rb_run_task_line,
         .file = rb_run_task_file,
         .again = rb_run_task_again,
+        .echoed = rb_run_task_echoed,
         .exited = rb_run_task_exited,
         .saved = rb_run_task_saved,
         .kept = rb_run_task_kept,

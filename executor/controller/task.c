@@ -102,6 +102,7 @@ void rb_run_task_disarm(struct rb_run_task *t)
     rb_controller_disarm(t->c, &t->timer);
     rb_silence_end(&t->silence);
     rb_silence_end(&t->yielding);
+    t->verdict = NULL;
 }
 
 void rb_run_task_close(struct rb_run_task *t)

@@ -43,6 +43,8 @@ struct rb_run_task {
     uint64_t timer;               // the next try to save
     struct rb_silence silence;    // between its reports; when its patience ends, the trial hangs
     struct rb_silence yielding;   // the engine asked it to yield; when its patience ends, the trial is killed
+    // What a silence of it leads to, once its node has shown that the trial is silent, and not the network. NULL: nothing.
+    void (*verdict)(struct rb_run_task *t);
     int64_t last_report_us;       // or when the launcher got the task; attended time
     int64_t longest_unit_us;      // between two reports; the start counts as one; -1: none seen
     struct rb_step_lines steps;   // since its last report
@@ -93,12 +95,15 @@ void rb_run_task_ask_to_save(struct rb_run_task *t, const char *why); // to give
 bool rb_run_task_overran(const struct rb_run_task *t);
 void rb_run_task_describe_wait(const struct rb_run_task *t, char *out, size_t size); // what it is being waited for
 
-// task_output.c; all but the first are the launcher's events
+// task_output.c; all but the first three are the launcher's events
 void rb_run_task_await_report(struct rb_run_task *t); // a task that does not report hangs
+// A silence of it has lasted too long: verdict is called once it is sure that nothing is on its way. Never, where it is not.
+void rb_run_task_make_sure(struct rb_run_task *t, void (*verdict)(struct rb_run_task *t));
 void rb_run_task_begin_output(struct rb_run_task *t); // nothing is read of it yet
 void rb_run_task_line(void *ctx, int trial, int start, const char *bytes, size_t n);
 void rb_run_task_file(void *ctx, int trial, int start, const char *name, const char *bytes, size_t n, bool restart);
 void rb_run_task_again(void *ctx, int trial, int start);
+void rb_run_task_echoed(void *ctx, int trial, int start);
 void rb_run_task_exited(void *ctx, int trial, int start, int exit_code);
 void rb_run_task_linked(void *ctx, int trial, const char *name);
 void rb_run_task_held_up(void *ctx, int trial, const struct rb_err *err); // this machine is full

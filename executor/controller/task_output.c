@@ -11,9 +11,25 @@
 
 enum { EXIT_REACHED = 0, EXIT_YIELDED = 75 }; // the contract with training scripts
 
-static void hung(void *arg)
+void rb_run_task_make_sure(struct rb_run_task *t, void (*verdict)(struct rb_run_task *t))
 {
-    struct rb_run_task *t = arg;
+    t->verdict = verdict;
+    t->c->launcher->ops->echo(t->c->launcher, t->row.trial, t->row.start);
+}
+
+void rb_run_task_echoed(void *ctx, int trial, int start)
+{
+    struct rb_controller *c = ctx;
+    struct rb_run_task *t = rb_run_task_find(c, trial, start);
+    void (*verdict)(struct rb_run_task *) = t ? t->verdict : NULL;
+    if (c->dead || !verdict)
+        return;
+    t->verdict = NULL;
+    verdict(t);
+}
+
+static void hung(struct rb_run_task *t)
+{
     struct rb_controller *c = t->c;
     if (c->dead || t->row.state != RB_TASK_INTENT || !rb_controller_begin(c))
         return;
@@ -28,11 +44,20 @@ static void hung(void *arg)
     rb_run_task_give_up(t, RB_OUTCOME_HUNG);
 }
 
+static void is_silent(void *arg)
+{
+    struct rb_run_task *t = arg;
+    rb_run_task_await_report(t); // where no answer comes, the question is put again
+    rb_run_task_make_sure(t, hung);
+}
+
 void rb_run_task_await_report(struct rb_run_task *t)
 {
     const int64_t timeout_us = t->c->config.plan->job->trial.timeout_us;
+    if (t->verdict == hung)
+        t->verdict = NULL;
     if (t->row.state == RB_TASK_INTENT && timeout_us > 0)
-        rb_silence_begin(&t->silence, t->c->config.loop, timeout_us, hung, t);
+        rb_silence_begin(&t->silence, t->c->config.loop, timeout_us, is_silent, t);
 }
 
 // The output of the trial cannot be followed, so no report is expected and the trial is not blamed. The run waits, and
@@ -46,6 +71,8 @@ void rb_run_task_held_up(void *ctx, int trial, const struct rb_err *err)
         return;
     if (t && rb_silence_counts(&t->silence))
         rb_run_task_await_report(t);
+    if (t)
+        t->verdict = NULL;
     if (t && rb_silence_counts(&t->yielding))
         rb_silence_begin(&t->yielding, c->config.loop, t->yielding.patience_us, t->yielding.fn, t);
     if (c->held_up_us < 0 || now - c->held_up_us > RB_CONTROLLER_HELD_UP_PAUSE_S * RB_US_PER_S) {

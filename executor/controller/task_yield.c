@@ -37,13 +37,19 @@ static void warn_of_eviction(const struct rb_run_task *t)
               "then save a checkpoint to $RB_CHECKPOINT_DIR and end with exit code 75");
 }
 
-static void evict(void *arg)
+static void evict(struct rb_run_task *t)
 {
-    struct rb_run_task *t = arg;
     if (t->c->dead || t->row.state != RB_TASK_INTENT || !rb_controller_begin(t->c))
         return;
     warn_of_eviction(t);
     rb_run_task_give_up(t, RB_OUTCOME_EVICTED);
+}
+
+static void is_late(void *arg)
+{
+    struct rb_run_task *t = arg;
+    rb_silence_begin(&t->yielding, t->c->config.loop, t->yielding.patience_us, is_late, t);
+    rb_run_task_make_sure(t, evict);
 }
 
 // us: until it is killed.
@@ -71,7 +77,7 @@ void rb_run_task_yield(struct rb_run_task *t)
     } else if (rb_run_trial_at(c, t->row.trial)->asked && !rb_silence_counts(&t->yielding)) {
         const bool pauses = rb_engine_trial(c->engine, t->row.trial)->next_gpus == 0;
         ask_to_yield(t, pauses ? "pause" : "resize", grace_us(t));
-        rb_silence_begin(&t->yielding, c->config.loop, grace_us(t), evict, t);
+        rb_silence_begin(&t->yielding, c->config.loop, grace_us(t), is_late, t);
     }
 }
 

@@ -192,6 +192,7 @@ static const struct rb_launcher_ops launcher_ops = {
     .keep = rb_launcher_keep,
     .discard = rb_launcher_discard,
     .yield = rb_launcher_yield,
+    .echo = rb_launcher_echo,
     .stop = rb_launcher_stop,
     .end = rb_launcher_end,
     .kill = rb_launcher_kill,

@@ -62,6 +62,8 @@ struct rb_launcher_events {
     void (*saved)(void *ctx, int trial, int attempt, const char *checkpoint, const struct rb_err *err); // <dest>.tar or URI
     void (*killed)(void *ctx, int trial, int attempt);
     void (*unreachable)(void *ctx, int node, const char *why);         // it gave up after several reconnect attempts
+    // After echo: all that the trial had printed by then was reported, and its node answers. May be NULL.
+    void (*echoed)(void *ctx, int trial, int attempt);
     // The cloud has announced that it takes the node back after `seconds`. Comes again after a reconnect. May be NULL.
     void (*leaving)(void *ctx, int node, int64_t seconds);
     // The node begins to fetch the job's data, which may take hours (on), or its connection is lost meanwhile. May be NULL.
@@ -122,6 +124,9 @@ struct rb_launcher_ops {
     // or are there at all (75) and have then rested for rest_s, keeps a copy of them for `save`, and ends the trial, which has
     // then ended with exit_code. Repeated: only rest_s counts; 0 goes before 75.
     void (*stop)(struct rb_launcher *l, int trial, int attempt, int exit_code, double rest_s);
+    // Is it silent, or is it not heard? `echoed` comes behind all that it has printed, if the node of rank 0 answers; if not, nothing
+    // comes. A later call takes the place of one that waits.
+    void (*echo)(struct rb_launcher *l, int trial, int attempt);
     // Ends its processes on every node and reports `exited` with their exit code; after that it can be saved.
     void (*end)(struct rb_launcher *l, int trial, int attempt);
     void (*kill)(struct rb_launcher *l, int trial, int attempt);

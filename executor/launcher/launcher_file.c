@@ -1,6 +1,6 @@
 // Bytes of metric files, which the node script puts into the output: "@rb-file NONCE NAME BYTES" or "... restart", name and
 // bytes in base64, "-" for the empty name. And what else it found: of the checkpoint's files "... - changed"
-// and "... NAME rested", of its cloud "... SECONDS leaving". The script's own line may have begun before it and goes on after it.
+// and "... NAME rested", of its cloud "... SECONDS leaving"; and what it was asked to put there, "... WORD echo". The script's own line may have begun before it and goes on after it.
 #include "executor/launcher/launcher_private.h"
 
 #include "base/text/number.h"
@@ -70,6 +70,11 @@ static void report(const struct rb_rank *r, const char *name, size_t name_len, c
     const bool whole = name_len == 1 && name[0] == '-';
     if (is_word(what, n, "changed")) {
         report_rest(r, NULL);
+        return;
+    }
+    if (is_word(what, n, "echo")) {
+        if (decode(name, name_len, &path))
+            rb_launcher_take_echo(r, rb_buf_str(&path));
         return;
     }
     if (is_word(what, n, "rested") || is_word(what, n, "leaving")) {

@@ -1,6 +1,6 @@
 // The launcher's nodes and tasks; inside the launcher only. launcher.c wires; launcher_node.c prepares nodes, in a container
 // if the job has an image (launcher_container.c) and with the job's data on them (launcher_data.c); launcher_task.c starts,
-// follows and ends tasks; launcher_yield.c asks them to stop; launcher_beat.c sends heartbeats; checkpoint.c moves
+// follows and ends tasks; launcher_yield.c asks them to stop; launcher_echo.c asks whether they are silent; launcher_beat.c sends heartbeats; checkpoint.c moves
 // checkpoints.
 #ifndef RB_EXECUTOR_LAUNCHER_PRIVATE_H
 #define RB_EXECUTOR_LAUNCHER_PRIVATE_H
@@ -67,6 +67,14 @@ struct rb_saving {
     int tries;
 };
 
+// A word on its way into the output of the task and back.
+struct rb_echo {
+    char word[24];                 // "": none is awaited
+    struct rb_process *process;
+    uint64_t timer;
+    int tries;
+};
+
 struct rb_launcher_task {
     struct rb_launcher_task *next;
     struct rb_launcher_impl *l;
@@ -89,6 +97,7 @@ struct rb_launcher_task {
     int n_busy;                    // kill, load or save commands under way
     struct rb_saving save, keep;   // what it has left; a midway checkpoint
     struct rb_saving waiting;      // for `keep`: only name, to, resource
+    struct rb_echo echo;
     int64_t announced_to;          // resource of the last midway checkpoint, -1: none
     struct rb_buf announced;       // names of folders that may still be there, each with a blank behind it
     struct rb_process *discarding;
@@ -170,6 +179,9 @@ void rb_launcher_end(struct rb_launcher *base, int trial, int attempt);
 size_t rb_launcher_take_file(struct rb_rank *r, const char *line, size_t n);
 
 void rb_launcher_stop_asking(struct rb_rank *r);
+void rb_launcher_echo(struct rb_launcher *base, int trial, int attempt);
+void rb_launcher_take_echo(const struct rb_rank *r, const char *word); // what came back in the output of the rank
+void rb_launcher_stop_echo(struct rb_launcher_task *task);             // none is awaited
 void rb_launcher_kill(struct rb_launcher *base, int trial, int attempt);
 void rb_launcher_drop_tasks_on(struct rb_launcher_impl *l, struct rb_launcher_node *node);
 // Ends everything of the task at once; its memory is freed when none of its callbacks can be on the stack.

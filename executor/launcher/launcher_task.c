@@ -26,8 +26,10 @@ static void close_rank(struct rb_rank *r)
     loop->timer_cancel(loop->ctx, r->timer);
     r->timer = 0;
     rb_launcher_stop_asking(r);
-    if (r->index == 0)
+    if (r->index == 0) {
         rb_launcher_stop_saving(r->task);
+        rb_launcher_stop_echo(r->task);
+    }
     if (r->log_fd >= 0)
         close(r->log_fd);
     r->log_fd = -1;

@@ -7,6 +7,7 @@
 #   yield TRIAL ATTEMPT WHY  its RB_PREEMPT_FILE appears: a script that looks for it checkpoints and ends with 75
 #   stop TRIAL ATTEMPT CODE REST   ends it once files of its checkpoint have changed and rested for REST seconds; it has
 #                            then ended with CODE. Of a repeated request only REST counts; 0 goes before 75
+#   echo TRIAL ATTEMPT NONCE WORD   the word comes in its output, behind all that it has printed
 #   kill TRIAL ATTEMPT       ends the process group, and what the trial has started outside it
 #   save TRIAL ATTEMPT DIR FILES MUST NAME NAMES   tar of the checkpoint directory on stdout, or of the files in it whose
 #                            names match FILES; MUST: an error where there is none. NAME: of that folder in it, a midway
@@ -350,6 +351,10 @@ stop)
     [ "$was" = "$4" ] || touch -d "-$5 seconds" "$own/since"
     echo "$4 $5" >"$own/stop.$$"
     mv "$own/stop.$$" "$own/stop"
+    ;;
+echo)
+    task "$2" "$3"
+    printf '@rb-file %s %s echo\n' "$4" "$(printf %s "$5" | base64)" >>"$dir/out"
     ;;
 kill)
     task "$2" "$3"

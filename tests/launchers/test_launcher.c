@@ -39,6 +39,8 @@ struct seen {
     struct rb_buf lines;
     struct rb_buf file; // "NAME:bytes", and "NAME! " where it began
     int n_again;
+    int n_echoed;
+    size_t echoed_behind; // bytes of lines
     char checkpoint[4096];
     struct rb_buf kept; // "RESOURCE " of each midway checkpoint, "RESOURCE! " of those that failed
 };
@@ -125,6 +127,15 @@ static void on_again(void *ctx, int trial, int attempt)
     (void)attempt;
     f->seen[trial].n_again++;
     rb_buf_clear(&f->seen[trial].file);
+}
+
+static void on_echoed(void *ctx, int trial, int attempt)
+{
+    struct fixture *f = ctx;
+    (void)attempt;
+    f->seen[trial].n_echoed++;
+    f->seen[trial].echoed_behind = f->seen[trial].lines.len;
+    check_done(f);
 }
 
 static void on_exited(void *ctx, int trial, int attempt, int code)
@@ -287,6 +298,7 @@ static void make_launcher(struct fixture *f)
                    .line = on_line,
                    .file = on_file,
                    .again = on_again,
+                   .echoed = on_echoed,
                    .exited = on_exited,
                    .saved = on_saved,
                    .kept = on_kept,
@@ -1207,6 +1219,27 @@ static void follows_again_from_the_first_line(struct fixture *f, void (*leave)(s
     free(text);
 }
 
+static bool zero_echoed(struct fixture *f)
+{
+    return f->seen[0].n_echoed > 0;
+}
+
+static void an_echo_comes_and_the_script_goes_on(void **state)
+{
+    struct fixture *f = *state;
+    char command[512];
+    snprintf(command, sizeof command, "echo first; printf par; while [ ! -e %s/go ]; do sleep 0.05; done; echo tial",
+             f->meet);
+    start(f, 0, command);
+    wait_until(f, zero_has_line);
+    f->launcher->ops->echo(f->launcher, 0, 0);
+    wait_until(f, zero_echoed);
+    write_text(f->meet, "go", "");
+    wait_until(f, zero_exited);
+    assert_has_line(f, 0, "partial");
+    assert_int_equal(f->seen[0].n_echoed, 1);
+}
+
 static void die_and_come_back(struct fixture *f)
 {
     f->launcher->ops->destroy(f->launcher);
@@ -1388,6 +1421,35 @@ static void lost_connection_is_made_again(void **state)
     assert_string_equal(rb_buf_str(&f->seen[0].file), "! :one\n"); // again from its first byte
 }
 
+// Its node cannot be heard: the echo comes once it can, behind what was printed meanwhile. An echo of before is none.
+static void an_echo_waits_for_its_connection(void **state)
+{
+    struct fixture *f = *state;
+    char command[256], said[96];
+    snprintf(said, sizeof said, "%s/said", f->dir);
+    snprintf(command, sizeof command,
+             "echo first; while [ ! -e %s/go ]; do sleep 0.05; done; echo second; touch %s; sleep 60", f->dir, said);
+    start(f, 0, command);
+    wait_until(f, zero_has_line);
+    f->launcher->ops->echo(f->launcher, 0, 0);
+    wait_until(f, zero_echoed);
+    snprintf(command, sizeof command, "pkill -STOP -P %d", (int)f->sshd);
+    assert_return_code(system(command), 0);
+    f->seen[0].n_echoed = 0;
+    f->launcher->ops->echo(f->launcher, 0, 0);
+    write_text(f->meet, "go", "");
+    while (access(said, F_OK) != 0)
+        usleep(20000);
+    rb_buf_clear(&f->seen[0].lines);
+    snprintf(command, sizeof command, "pkill -KILL -P %d", (int)f->sshd);
+    assert_return_code(system(command), 0);
+    wait_until(f, zero_echoed);
+    assert_int_equal(f->seen[0].echoed_behind, strlen("first\nsecond\n"));
+    f->launcher->ops->kill(f->launcher, 0, 0);
+    wait_until(f, zero_killed);
+    assert_int_equal(f->seen[0].n_echoed, 1);
+}
+
 static bool has_another_line(struct fixture *f)
 {
     const struct rb_buf *lines = &f->seen[0].lines;
@@ -1472,6 +1534,7 @@ static int run_boxed(void)
         BOXED(what_has_left_the_group_is_killed_with_it),
         BOXED(what_outlives_its_supervisor_is_killed),
         BOXED(restarted_controller_follows_from_the_first_line),
+        BOXED(an_echo_comes_and_the_script_goes_on),
         BOXED(hostile_output),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
@@ -1516,6 +1579,7 @@ int main(void)
         BOTH(node_forgotten_while_its_trials_are_killed),
         BOTH(restarted_controller_follows_from_the_first_line),
         BOTH(node_forgotten_and_reached_again_goes_on),
+        BOTH(an_echo_comes_and_the_script_goes_on),
         BOTH(hostile_output),
         cmocka_unit_test_setup_teardown(wrong_host_key_is_refused, setup_ssh_unprepared, teardown),
         cmocka_unit_test_setup_teardown(wrong_key_of_ours_is_refused, setup_ssh_unprepared, teardown),
@@ -1523,6 +1587,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(fetching_outlives_its_connection, setup_ssh_unprepared, teardown),
         cmocka_unit_test_setup_teardown(says_what_it_waits_for, setup_ssh_unprepared, teardown),
         cmocka_unit_test_setup_teardown(lost_connection_is_made_again, setup_ssh, teardown),
+        cmocka_unit_test_setup_teardown(an_echo_waits_for_its_connection, setup_ssh, teardown),
         cmocka_unit_test_setup_teardown(connections_may_be_lost_again_and_again, setup_ssh_impatient, teardown),
         cmocka_unit_test_setup_teardown(a_control_directory_that_vanished_is_made_again, setup_ssh_impatient, teardown),
         cmocka_unit_test_setup_teardown(a_master_that_was_left_is_ended, setup_ssh, teardown),

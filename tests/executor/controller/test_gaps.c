@@ -266,6 +266,49 @@ static void a_gap_is_not_a_lost_network(void **state)
     fake_run_finish(&r);
 }
 
+// --- a network that is gone: what its trials print meanwhile comes once it is back
+
+static void trials_without_a_network_are_not_taken_to_hang(void **state)
+{
+    (void)state;
+    const int64_t for_us[] = {20 * SECOND_US, 29 * SECOND_US, 5 * MINUTE_US}; // launchers give a node up after 30 s
+    for (int k = 0; k < 30; k++) {
+        struct fake_run r;
+        fake_run_init(&r, 1);
+        r.machines.training.unit_us = 40 * SECOND_US; // 28 to 52; trial.timeout is 60 s
+        fake_run_open(&r);
+        step_for(&r, (30 + 5 * (k / 3)) * SECOND_US);
+        r.cloud.faults.unreachable = true;
+        fake_machines_set_offline(&r.machines, true);
+        step_for(&r, for_us[k % 3]);
+        r.cloud.faults.unreachable = false;
+        fake_machines_set_offline(&r.machines, false);
+        end_it(&r);
+        if (strstr(r.talk, "hung") || restarts(&r) != 0 || r.outcome != RB_JOB_COMPLETE)
+            fail_msg("case %d: %d restarts; it said:\n%s", k, restarts(&r), r.talk);
+        fake_run_finish(&r);
+    }
+}
+
+// What hangs is found once its node has answered.
+static void what_hangs_is_found_behind_a_lost_network(void **state)
+{
+    (void)state;
+    struct fake_run r;
+    fake_run_init(&r, 1);
+    r.machines.training.hangs = 1;
+    fake_run_open(&r);
+    step_for(&r, 60 * SECOND_US);
+    r.cloud.faults.unreachable = true;
+    fake_machines_set_offline(&r.machines, true);
+    step_for(&r, 25 * SECOND_US);
+    r.cloud.faults.unreachable = false;
+    fake_machines_set_offline(&r.machines, false);
+    step_for(&r, 3 * MINUTE_US);
+    assert_talked_of(&r, "hung, killed");
+    fake_run_finish(&r);
+}
+
 // --- a machine that is full: what could not be started here was nobody's fault
 
 // A command for each of the first trials cannot be started, every second for that long.
@@ -348,6 +391,8 @@ int main(void)
         cmocka_unit_test(nodes_that_boot_are_not_given_up),
         cmocka_unit_test(nobody_is_evicted_for_our_absence),
         cmocka_unit_test(a_gap_is_not_a_lost_network),
+        cmocka_unit_test(trials_without_a_network_are_not_taken_to_hang),
+        cmocka_unit_test(what_hangs_is_found_behind_a_lost_network),
         cmocka_unit_test(a_full_machine_is_waited_for),
         cmocka_unit_test(and_what_it_held_up_is_done_then),
         cmocka_unit_test(but_not_for_ever),

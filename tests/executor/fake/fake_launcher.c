@@ -121,7 +121,7 @@ static void prepared(void *arg)
     const int instance = instance_of(m, l->node);
     if (is_current(l) && instance != -1) {
         struct rb_err err = {0};
-        if (ground_of(m, instance) == FAKE_GROUND_SILENT) { // the controller knows when to give up
+        if (m->offline || ground_of(m, instance) == FAKE_GROUND_SILENT) { // the controller knows when to give up
             m->events.waiting(m->events.ctx, l->node, "ssh: Connection timed out; let this machine in");
             m->site.v->ours.timer_start(m->site.v, 2000000, prepared, l);
             return;
@@ -556,6 +556,28 @@ static void yield_task(struct rb_launcher *base, int trial, int start_number, co
     l->start = start_number;
 }
 
+static void echo(void *arg)
+{
+    struct later *l = arg;
+    if (wait_for_room(l, echo) || wait_for_network(l, echo))
+        return;
+    struct fake_machines *m = l->m;
+    struct fake_process *p = find(m, l->trial, l->start);
+    if (is_current(l) && p && p->followed == m->session && is_alive(m, p->slots[0].instance) && p->state == FAKE_RUNNING) {
+        deliver(p); // it comes behind what was printed
+        m->events.echoed(m->events.ctx, l->trial, l->start);
+    }
+    free(l);
+}
+
+static void echo_task(struct rb_launcher *base, int trial, int start_number)
+{
+    struct fake_machines *m = (struct fake_machines *)((char *)base - offsetof(struct fake_machines, launcher));
+    struct later *l = later(m, 10000, echo);
+    l->trial = trial;
+    l->start = start_number;
+}
+
 // Returns its path, the list's.
 static const char *add_checkpoint(const struct later *l, int64_t resource, bool midway)
 {
@@ -652,6 +674,7 @@ static const struct rb_launcher_ops ops = {.prepare = prepare,
                                            .save = save,
                                            .keep = keep,
                                            .yield = yield_task,
+                                           .echo = echo_task,
                                            .kill = kill_task,
                                            .forget = forget,
                                            .heartbeat = heartbeat,
