@@ -159,21 +159,28 @@ static bool conclude(struct pool *p, int *out_code, struct rb_err *err)
     return !p->run.failure.code;
 }
 
-static bool close_pool(struct pool *p, int *out_code, struct rb_err *err)
+static void finish(struct pool *p)
 {
     const int n = p->run.n;
-    const bool ok = rb_pool_run_close(&p->run, out_code, err);
+    rb_pool_run_finish(&p->run);
     for (int i = 0; p->inputs && i < n; i++)
         rb_plan_inputs_finish(&p->inputs[i]);
     free(p->inputs);
-    return ok;
+}
+
+// What has not begun.
+static void drop(struct pool *p, int *out_code)
+{
+    struct rb_err why;
+    rb_pool_run_end(&p->run, out_code, &why);
+    finish(p);
 }
 
 static bool work(struct pool *p, int *out_code, struct rb_err *err)
 {
     struct rb_err why;
     const bool ok = rb_pool_run_carry_out(&p->run, err) && conclude(p, out_code, err);
-    if (close_pool(p, out_code, &why))
+    if (rb_pool_run_end(&p->run, out_code, &why))
         return ok;
     if (!ok)
         rb_warn("%s", err->message);
@@ -186,11 +193,10 @@ static bool carry_out(struct pool *p, const struct rb_args *args, struct rb_err 
     rb_info("pool %s", p->run.files.run_id);
     struct rb_run_serve *serve = rb_run_serve_begin_with(rb_args_string(args, "serve", NULL), rb_run_state_dir(args),
                                                          p->run.files.run_id, rb_pool_serve_open);
-    char dir[sizeof p->run.files.dir];
-    strcpy(dir, p->run.files.dir); // closed by then
-    rb_run_ending_clear(dir);
+    rb_run_ending_clear(p->run.files.dir);
     const bool ok = work(p, args->out_code, err);
-    rb_run_ending_keep(dir, ok ? *args->out_code : rb_err_exit_code(err), ok ? NULL : err);
+    rb_run_ending_keep(p->run.files.dir, ok ? *args->out_code : rb_err_exit_code(err), ok ? NULL : err);
+    finish(p);
     rb_run_serve_end(serve, ok && *args->out_code != 1); // 1: left before the end
     return ok;
 }
@@ -206,11 +212,10 @@ static void init(struct pool *p, const struct rb_args *args)
 static bool run_pool(const struct rb_args *args, struct rb_err *err)
 {
     struct pool p;
-    struct rb_err why;
     init(&p, args);
     if (prepare(&p, args, err))
         return carry_out(&p, args, err);
-    close_pool(&p, args->out_code, &why);
+    drop(&p, args->out_code);
     return false;
 }
 
@@ -242,7 +247,6 @@ bool rb_pool_resume(struct rb_run_files *files, struct rb_journal *journal, cons
                     struct rb_err *err)
 {
     struct pool p;
-    struct rb_err why;
     bool complete;
     init(&p, args);
     p.run.files = *files;
@@ -254,6 +258,6 @@ bool rb_pool_resume(struct rb_run_files *files, struct rb_journal *journal, cons
         p.run.options.detached = detached;
         return carry_out(&p, args, err);
     }
-    close_pool(&p, args->out_code, &why);
+    drop(&p, args->out_code);
     return false;
 }

@@ -357,7 +357,7 @@ bool rb_pool_run_report(struct rb_pool_run *p, struct rb_pool_report *out, struc
 
 // The worst end of any of its runs is the pool's. Each job's error is printed. The returned one is that of the run that
 // owns the nodes, if it has one: that run knows what is left of them.
-static bool close_sessions(struct rb_pool_run *p, int *out_code, struct rb_err *err)
+bool rb_pool_run_end(struct rb_pool_run *p, int *out_code, struct rb_err *err)
 {
     struct rb_err first = {0}, why;
     for (int i = 0; i < p->n; i++) {
@@ -378,7 +378,7 @@ static bool close_sessions(struct rb_pool_run *p, int *out_code, struct rb_err *
     return !first.code;
 }
 
-static void finish(struct rb_pool_run *p)
+void rb_pool_run_finish(struct rb_pool_run *p)
 {
     rb_arbiter_destroy(p->arbiter);
     rb_lender_destroy(p->lender);
@@ -391,11 +391,4 @@ static void finish(struct rb_pool_run *p)
     rb_journal_close(p->journal);
     rb_run_files_finish(&p->files);
     rb_arena_finish(&p->arena);
-}
-
-bool rb_pool_run_close(struct rb_pool_run *p, int *out_code, struct rb_err *err)
-{
-    const bool ok = close_sessions(p, out_code, err);
-    finish(p);
-    return ok;
 }

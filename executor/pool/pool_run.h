@@ -62,8 +62,9 @@ bool rb_pool_check_policy(const struct rb_pool_file *file, struct rb_err *err); 
 // Executes the pool until everything is over, or `left`. Runs that have a journal are resumed; the others begin when
 // they arrive.
 bool rb_pool_run_carry_out(struct rb_pool_run *p, struct rb_err *err);
-// Ends the sessions and frees everything. *out_code: of the worst of the jobs; unchanged where it is already higher.
-bool rb_pool_run_close(struct rb_pool_run *p, int *out_code, struct rb_err *err);
+// Ends the sessions, once. *out_code: of the worst of the jobs; unchanged where it is already higher.
+bool rb_pool_run_end(struct rb_pool_run *p, int *out_code, struct rb_err *err);
+void rb_pool_run_finish(struct rb_pool_run *p); // afterwards: releases the runs and frees everything
 
 // Fills in the report; the jobs are in the pool's arena. Only after its end.
 bool rb_pool_run_report(struct rb_pool_run *p, struct rb_pool_report *out, struct rb_err *err);

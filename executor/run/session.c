@@ -685,12 +685,13 @@ static bool start(struct rb_session *s, struct rb_err *err)
     const struct rb_controller_config config = controller_config(s);
     if (!rb_controller_create(&config, &s->controller, err))
         return false;
-    if (!s->host.uv && s->options->detached)
-        rb_detached_begun(s->files->dir); // nothing can fail any more, and nothing is launched yet
     if (!s->host.uv) {
         rb_loop_uv_on_interrupt(s->uv, interrupt, s);
         rb_loop_uv_on_signal(s->uv, RB_LEAVE_SIGNAL, leave, s);
     }
+    // Nothing can fail any more, and nothing is launched yet. Who reads that may stop the run at once.
+    if (!s->host.uv && s->options->detached)
+        rb_detached_begun(s->files->dir);
     rb_controller_start(s->controller);
     rb_own_machine_beat(&s->machine, s->clouds.places, s->clouds.n, note_warning, s);
     if (!s->host.uv)
@@ -727,7 +728,10 @@ static void finish(struct rb_session *s)
         rb_scenario_finish(&s->scenario);
     if (s->uv && !s->host.uv) {
         rb_loop_uv_destroy(s->uv);
-        signal(RB_LEAVE_SIGNAL, SIG_IGN); // what is left to do is short, and the run is not ours much longer
+        // What is left to do is short: how the run ended is written down, then the run is not ours any more.
+        const int late[] = {RB_LEAVE_SIGNAL, SIGINT, SIGTERM, SIGHUP};
+        for (size_t i = 0; i < sizeof late / sizeof *late; i++)
+            signal(late[i], SIG_IGN);
     }
     rb_ssh_leave_control_dir(s->files->dir);
     if (s->events_fd >= 0)

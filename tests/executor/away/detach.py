@@ -2,12 +2,14 @@
 """rbrun --detach and rbrun attach: runs that outlive their terminal, on this machine. Real processes, real ptys; the service
 manager alone is a stand-in, because a test cannot log in. Usage: detach.py --bin BUILD_DIR [TEST]..."""
 import argparse
+import contextlib
 import glob
 import json
 import os
 import random
 import re
 import signal
+import socket
 import sqlite3
 import stat
 import subprocess
@@ -176,6 +178,31 @@ class Detach(unittest.TestCase):
         self.assertEqual(self.holder(run), said["process"])
         self.assertGreater(json.loads(self.say("rbrun", "status", run, "--json").stdout)["deadline_us"], 3600 * 10**6)
         self.say("rbrun", "stop", run)
+
+    def test_a_stop_that_comes_as_it_has_begun_ends_it_as_any_stop(self):
+        # The socket of its standard input takes one more byte: it is held in the write that says that it has begun.
+        run = self.detach(SLOW)["run"]
+        self.say("rbrun", "stop", run)
+        ours, its = socket.socketpair()
+        self.addCleanup(ours.close)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                its.send(b".", socket.MSG_DONTWAIT)
+        ours.recv(1)
+        log = os.path.join(self.folder(), "rbrun.log")
+        os.remove(log)
+        process = subprocess.Popen(["rbrun", "resume", run], env=dict(self.env, RB_DETACHED="1"), cwd=self.top, stdin=its,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        its.close()
+        self.addCleanup(process.kill)
+        self.until(lambda: os.path.exists(log))
+        process.terminate()
+        time.sleep(0.2)
+        said = b"."
+        while said and b"b" not in said:
+            said = ours.recv(4096)
+        self.assertEqual(process.wait(30), 130)
+        self.say("rbrun", "attach", run, expect=130)
 
     def test_a_killed_process_leaves_no_word(self):
         said = self.detach(SLOW)
