@@ -1,6 +1,9 @@
 // Dead man's switches: what heartbeats found, and the reports about it.
 #include "executor/controller/controller_private.h"
 
+#include <stdio.h>
+#include <string.h>
+
 static void warn(struct rb_run_node *n, const struct rb_err *err)
 {
     if (rb_controller_says_first(&n->said, RB_SAID_SWITCH))
@@ -10,13 +13,15 @@ static void warn(struct rb_run_node *n, const struct rb_err *err)
 static void warn_not_armed(struct rb_run_node *n, const struct rb_switch_report *report)
 {
     struct rb_err err = {0};
-    rb_err_set(&err, RB_E_SWITCH_NOT_ARMED,
-               "node %d (%s): %s (%s): if rbrun dies, `rbrun gc` has to end it, and without this machine you, in the "
-               "cloud's console",
-               n->id, n->row.instance_id,
+    char end[300];
+    if (rb_run_node_is_local(n))
+        snprintf(end, sizeof end, "its trials train on, until `rbrun stop %s`", n->c->config.run_id);
+    else
+        strcpy(end, "`rbrun gc` has to end it, and without this machine you, in the cloud's console");
+    rb_err_set(&err, RB_E_SWITCH_NOT_ARMED, "node %d (%s): %s (%s): if rbrun dies, %s", n->id, n->row.instance_id,
                report->state == RB_SWITCH_NOT_ARMED ? "its dead man's switch is not armed, and could not be"
                                                     : "whether its dead man's switch is armed cannot be found out",
-               report->why[0] ? report->why : "it gave no reason");
+               report->why[0] ? report->why : "it gave no reason", end);
     warn(n, &err);
 }
 

@@ -1,12 +1,14 @@
 #include "executor/transport/transport.h"
 
 #include "base/arena.h"
+#include "executor/local_keeper.h" // generated from local_keeper.sh: rb_local_keeper[]
 #include "executor/launcher/bootstrap.h"
 #include "executor/transport/ssh_command.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
 // Without a directory ssh reports what is wrong with it.
 static const char *const *command(const struct rb_launcher_config *config, const struct rb_launch_node *node,
@@ -76,11 +78,31 @@ static const char *const *local_argv(const struct rb_launcher_config *config, co
     return argv;
 }
 
-// Without `beat`: this machine is not ours to shut down.
+enum { LOCAL_LIMIT_S = 1800 }; // where a heartbeat gives none
+
+// This machine is not ours to shut down: its keeper ends the trials of a controller that is gone. Until then this process is
+// asked for, and not for heartbeats; they start the keeper, and start it again where it was killed.
+static void local_beat(int64_t shutdown_in_s, struct rb_buf *out_command, struct rb_buf *out_input)
+{
+    const int64_t limit_s = shutdown_in_s > 0 ? shutdown_in_s : LOCAL_LIMIT_S;
+    RB_AUTO(rb_buf_finish) struct rb_buf keeper = RB_BUF_INIT;
+    (void)out_input; // it ends with this process, and what is begun here must not
+    rb_buf_append(&keeper, (const char *)rb_local_keeper, rb_local_keeper_len);
+    rb_buf_puts(out_command, "set -e; printf %s ");
+    rb_buf_shell_quote(out_command, rb_buf_str(&keeper));
+    rb_buf_printf(out_command,
+                  " >.keeper.new; mv .keeper.new .keeper; began=0; if s=$(cat /proc/%d/stat 2>/dev/null); then "
+                  "set -- ${s##*) }; began=${20}; fi; echo \"%d $began %" PRId64 "\" >.beat.new; mv .beat.new .beat; "
+                  "exec 9>.keeper.lock; if flock -n 9; then setsid sh \"$PWD/.keeper\" </dev/null >/dev/null 2>&1 & fi; "
+                  "echo 'rb-switch armed %" PRId64 "'",
+                  (int)getpid(), (int)getpid(), limit_s, limit_s);
+}
+
 const struct rb_transport rb_transport_local = {
     .name = "local",
     .is_users_shell = true,
     .argv = local_argv,
+    .beat = local_beat,
     .engines = "podman",
 };
 

@@ -56,7 +56,7 @@ struct fixture {
     char public_key[256];
     pid_t sshd;
     int port;
-    bool prepared, prepare_failed, unreachable;
+    bool prepared, prepare_failed, unreachable, armed;
     char waits_for[512]; // what it said last of a node that is not prepared
     struct rb_err prepare_err;
     bool fetching;
@@ -203,6 +203,14 @@ static void on_waiting(void *ctx, int node, const char *why)
     check_done(f);
 }
 
+static void on_switched(void *ctx, int node, const struct rb_switch_report *report)
+{
+    struct fixture *f = ctx;
+    (void)node;
+    f->armed = report->state == RB_SWITCH_ARMED;
+    check_done(f);
+}
+
 static void on_timeout(void *arg)
 {
     struct fixture *f = arg;
@@ -305,6 +313,7 @@ static void make_launcher(struct fixture *f)
                    .killed = on_killed,
                    .unreachable = on_unreachable,
                    .waiting = on_waiting,
+                   .switched = on_switched,
                    .linked = on_linked},
     };
     char work[128];
@@ -1164,6 +1173,66 @@ static void what_outlives_its_supervisor_is_killed(void **state)
     assert_child_goes(f);
 }
 
+static bool is_armed(struct fixture *f)
+{
+    return f->armed;
+}
+
+static bool is_kept(const struct fixture *f)
+{
+    char command[128];
+    snprintf(command, sizeof command, "pgrep -f ' %s/local/node-0/[.]keeper' >/dev/null", f->dir);
+    return system(command) == 0;
+}
+
+static void begin_kept(struct fixture *f, int trial)
+{
+    char command[512];
+    f->launcher->ops->heartbeat(f->launcher, 0, 1);
+    wait_until(f, is_armed);
+    f->armed = false;
+    snprintf(command, sizeof command, LEAVES_THE_GROUP "echo started; sleep 300", f->meet, f->meet);
+    start(f, trial, command);
+    wait_until(f, trial ? one_has_line : zero_has_line);
+    sleep(2);
+    assert_true(is_kept(f));
+    snprintf(command, sizeof command, "kill -0 $(cat %s/child)", f->meet);
+    assert_int_equal(system(command), 0);
+    f->launcher->ops->destroy(f->launcher);
+    make_launcher(f);
+}
+
+static void assert_keeper_ends_them(struct fixture *f)
+{
+    for (int i = 0; i < 100 && is_kept(f); i++)
+        usleep(100000);
+    assert_false(is_kept(f));
+    assert_child_goes(f);
+    assert_nothing_is_left_of_zero(f);
+}
+
+// Trials of this machine train on for as long as their controller lives, whatever became of its heartbeats; then for their
+// time, or until the run's folder is removed.
+static void trials_do_not_outlive_their_controller_for_long(void **state)
+{
+    struct fixture *f = *state;
+    char command[256];
+    begin_kept(f, 0);
+    // The number is this process's, the time when it began is another's.
+    snprintf(command, sizeof command, "echo %d 1 1 >%s/local/node-0/.beat", (int)getpid(), f->dir);
+    assert_int_equal(system(command), 0);
+    assert_keeper_ends_them(f);
+    snprintf(command, sizeof command, "rm %s/child", f->meet);
+    assert_int_equal(system(command), 0);
+    f->prepared = false;
+    prepare_node(f, f->host.public_line);
+    wait_until(f, is_prepared);
+    begin_kept(f, 1);
+    snprintf(command, sizeof command, "rm -r %s/local/node-0", f->dir);
+    assert_int_equal(system(command), 0);
+    assert_keeper_ends_them(f);
+}
+
 static bool all_killed(struct fixture *f)
 {
     for (int i = 0; i < 4; i++)
@@ -1576,6 +1645,7 @@ int main(void)
         BOTH(what_has_left_the_group_is_killed_with_it),
         BOTH(a_group_that_only_has_its_number_is_left_alone),
         BOTH(what_outlives_its_supervisor_is_killed),
+        cmocka_unit_test_setup_teardown(trials_do_not_outlive_their_controller_for_long, setup_local, teardown),
         BOTH(node_forgotten_while_its_trials_are_killed),
         BOTH(restarted_controller_follows_from_the_first_line),
         BOTH(node_forgotten_and_reached_again_goes_on),

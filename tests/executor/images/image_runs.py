@@ -138,6 +138,9 @@ class Boxed(unittest.TestCase):
         self.addCleanup(self.clean_up, folder)
 
     def clean_up(self, folder):
+        shutil.rmtree(os.path.join(folder, ".local"), ignore_errors=True)
+        while subprocess.run(["pgrep", "-f", " %s/.*/[.]keeper$" % folder], stdout=subprocess.DEVNULL, check=False).returncode == 0:
+            time.sleep(0.1)  # it removes containers, in the same store
         self.here.podman("rm", "--all", "--force", check=False)
         self.here.podman("rmi", "--all", "--force", check=False)
         unmount(folder)

@@ -5,6 +5,7 @@ import argparse
 import glob
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -40,7 +41,7 @@ class ByHand(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="by-hand-")
         self.addCleanup(folder.cleanup)
-        self.addCleanup(self.end_trials, folder.name)
+        self.addCleanup(self.check_trials_end, folder.name)
         self.state = os.path.join(folder.name, "state")
         self.go = os.path.join(folder.name, "go")
         self.user = RealRun(self.bin, folder.name, RB_LOCAL_SLOTS="2", GO=self.go)
@@ -48,15 +49,20 @@ class ByHand(unittest.TestCase):
         self.user.write("profile.yaml", profile("hand", 0.3, accelerator="CPU")
                         .replace("within: 1.0", "within: {distribution: lognormal, mean: 1.0, cv: 0.2}"))
 
+    def check_trials_end(self, folder):
+        """Those of controllers that were killed and not resumed, as soon as the run has no folder any more."""
+        shutil.rmtree(folder)
+        until = time.monotonic() + 30
+        while any(self.is_of(path, folder) for path in glob.glob("/proc/[0-9]*/cwd")):
+            self.assertLess(time.monotonic(), until, "a process is left in %s" % folder)
+            time.sleep(0.1)
+
     @staticmethod
-    def end_trials(folder):
-        """Trials of controllers that were killed and not resumed: they would train for ever."""
-        for path in glob.glob("/proc/[0-9]*/cwd"):
-            try:
-                if os.readlink(path).startswith(folder):
-                    os.kill(int(path.split("/")[2]), signal.SIGKILL)
-            except OSError:
-                continue
+    def is_of(path, folder):
+        try:
+            return os.readlink(path).startswith(folder)
+        except OSError:
+            return False
 
     def begin(self, scheduler="sha", policy="elastic", **env):
         """The process of a run that trains until self.go is there."""
