@@ -111,7 +111,8 @@ def planned(p):
     yield "pareto", "pareto.json", p.file("pareto.json")
     yield "pareto", "stdout", p.json("rbplan %s --deadline 10m --pareto pareto.json --json" % bert)
     p.run("sed '/^provisioning:/a\\  - %s' $ROOT/examples/bert/profile.yaml > spells.yaml" % SPELLS)
-    p.run("rbplan %s --profile-file spells.yaml --set resources.spot=safe --pareto spot.json" % bert)
+    p.run("rbplan %s --profile-file spells.yaml --set resources.spot=safe --set 'resources.instance_types=[g4dn.xlarge]' "
+          "--pareto spot.json" % bert)
     yield "pareto", "with spot", p.file("spot.json")
     p.run("rbplan %s --profile-file spells.yaml --set resources.spot=allow --set scheduler.num_trials=3"
           " --set scheduler.max_resource=3 --pareto allow.json" % bert)
@@ -120,7 +121,7 @@ def planned(p):
     yield "plan-page", "page.html", page_document(p, "page.html")
     best = "rbplan %s --best-for 4 --deadline 3h" % bert
     yield "best-for", "the prior", p.json(best + " --json")
-    p.run("rbplan $ROOT/examples/search-table/job.yaml --prices $ROOT/examples/prices/aws-us-east-1.csv --best-for 0.3 --deadline 30m"
+    p.run("rbplan $ROOT/examples/search-table/job.yaml --prices $ROOT/examples/prices/aws-us-east-1.csv --best-for 0.3 --deadline 30m --samples 64"
           " --blackbox $ROOT/examples/search-table/toy_hills.csv %s --pareto best.json --html best.html" % TOY)
     yield "best-for", "a table, with a frontier and a target", p.file("best.json")
     yield "plan-page", "of a search for a budget", page_document(p, "best.html")
