@@ -21,6 +21,16 @@ struct rb_mean rb_mean_of(const double *values, int n)
     return (struct rb_mean){.n = n, .mean = mean, .sd = sd, .low = mean - half, .high = mean + half};
 }
 
+struct rb_share rb_share_of(int hits, int n)
+{
+    assert(n >= 1 && hits >= 0 && hits <= n);
+    return (struct rb_share){
+        .share = (double)hits / n,
+        .low = hits == 0 ? 0 : gsl_cdf_beta_Pinv(0.025, hits, n - hits + 1),
+        .high = hits == n ? 1 : gsl_cdf_beta_Pinv(0.975, hits + 1, n - hits),
+    };
+}
+
 // Differences that are all equal have no spread: then the p-value is 1 only if they are all 0.
 static double t_test(const struct rb_mean *d)
 {

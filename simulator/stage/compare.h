@@ -11,6 +11,13 @@ struct rb_mean {
 // values [n], n >= 1, finite.
 struct rb_mean rb_mean_of(const double *values, int n);
 
+// A probability by n independent runs, in `hits` of which it was so: their share, and the 95 % interval (Clopper-Pearson).
+struct rb_share {
+    double share, low, high;
+};
+
+struct rb_share rb_share_of(int hits, int n); // 0 <= hits <= n, n >= 1
+
 struct rb_paired {
     struct rb_mean difference; // of a - b
     int n_above, n_below;      // pairs with a > b, a < b

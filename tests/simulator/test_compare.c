@@ -26,6 +26,20 @@ static void a_mean_has_students_interval(void **state)
     near(one.high, 1, 0);
 }
 
+// Tables of Clopper and Pearson; the ends are solutions of (1 - p)^n = 0.025.
+static void a_share_has_its_exact_interval(void **state)
+{
+    (void)state;
+    const struct rb_share some = rb_share_of(8, 10), all = rb_share_of(256, 256), none = rb_share_of(0, 3);
+    near(some.share, 0.8, 1e-12);
+    near(some.low, 0.4439, 1e-4);
+    near(some.high, 0.9748, 1e-4);
+    near(all.low, pow(0.025, 1.0 / 256), 1e-9);
+    near(all.high, 1, 0);
+    near(none.low, 0, 0);
+    near(none.high, 1 - pow(0.025, 1.0 / 3), 1e-9);
+}
+
 static void pairs_are_compared_with_each_other(void **state)
 {
     (void)state;
@@ -56,6 +70,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_mean_has_students_interval),
+        cmocka_unit_test(a_share_has_its_exact_interval),
         cmocka_unit_test(pairs_are_compared_with_each_other),
         cmocka_unit_test(no_difference_is_certain),
     };

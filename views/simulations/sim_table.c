@@ -79,6 +79,16 @@ static void write_best_metric(const struct rb_simulation *sim, const struct rb_s
     rb_json_put(j, "{mean: %g sd: %g}", m.mean, m.sd);
 }
 
+static void write_kept(const struct rb_sim_variant *v, const struct distributions *d, int n, struct rb_json *j)
+{
+    if (v->plan.deadline_us < 0 && v->plan.budget_uusd < 0) {
+        rb_json_put(j, "kept: null p_kept: null");
+        return;
+    }
+    const struct rb_share p = rb_share_of(d->n_kept, n);
+    rb_json_put(j, "kept: %d p_kept: {mean: %g low: %g high: %g}", d->n_kept, p.share, p.low, p.high);
+}
+
 static void write_one(const struct rb_simulation *sim, const struct distributions *d, struct rb_buf *out)
 {
     const struct rb_sim_variant *v = &sim->variants[0];
@@ -88,11 +98,7 @@ static void write_one(const struct rb_simulation *sim, const struct distribution
     rb_quantiles_write(&d->time_us, &j);
     rb_json_key(&j, "cost_uusd");
     rb_quantiles_write(&d->cost_uusd, &j);
-    rb_json_key(&j, "kept");
-    if (v->plan.deadline_us < 0 && v->plan.budget_uusd < 0)
-        rb_json_null(&j);
-    else
-        rb_json_int(&j, d->n_kept);
+    write_kept(v, d, sim->n, &j);
     rb_json_kint(&j, "cut", d->n_cut);
     if (sim->reactor)
         rb_json_kint(&j, "replanned", d->n_replanned);
@@ -136,6 +142,12 @@ static void quantile_row(struct rb_text_table *t, const char *name, const struct
     }
 }
 
+static void write_share(int n_kept, int n, struct rb_buf *out)
+{
+    const struct rb_share p = rb_share_of(n_kept, n);
+    rb_buf_printf(out, "within deadline and budget: %d of %d, P within [%.3f, %.3f] at 95 %%\n", n_kept, n, p.low, p.high);
+}
+
 static void write_table(const struct rb_simulation *sim, const struct distributions *d, struct rb_buf *out)
 {
     static const struct rb_text_column columns[] = {{"", false, 0},   {"mean", true, 0}, {"p5", true, 2},
@@ -155,7 +167,7 @@ static void write_table(const struct rb_simulation *sim, const struct distributi
     if (sim->stop_at_deadline && plan->deadline_us >= 0)
         rb_buf_puts(out, "every run was stopped at the deadline\n");
     else if (plan->deadline_us >= 0 || plan->budget_uusd >= 0)
-        rb_buf_printf(out, "within deadline and budget: %d of %d\n", d->n_kept, sim->n);
+        write_share(d->n_kept, sim->n, out);
     if (d->n_cut > 0)
         rb_buf_printf(out, "stopped by the budget, as rbrun would stop them: %d\n", d->n_cut);
     if (sim->reactor)
