@@ -393,10 +393,15 @@ void rb_controller_suggested(struct rb_controller *c, const struct rb_event *eve
     rb_controller_turn(c, e);
 }
 
-void rb_controller_advise(struct rb_controller *c, const struct rb_event *event)
+void rb_controller_advise(struct rb_controller *c, const struct rb_event *event, const struct rb_note *note)
 {
-    if (!c->dead && rb_controller_running(c))
-        rb_controller_turn(c, *event);
+    if (c->dead || !rb_controller_running(c) || !rb_controller_begin(c))
+        return;
+    if (event->because)
+        rb_controller_note(c, "replan", "%s", event->because);
+    if (note)
+        rb_controller_note(c, note->kind, "%s", note->text);
+    rb_controller_turn(c, *event);
 }
 
 static bool awaits_a_launch(const struct rb_controller *c)

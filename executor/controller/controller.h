@@ -95,8 +95,9 @@ void rb_controller_lend(struct rb_controller *c, int node, uint64_t gpus);
 
 // The answer of a suggester that did not have it at once: an RB_EVENT_SUGGESTED without its time.
 void rb_controller_suggested(struct rb_controller *c, const struct rb_event *event);
-// Other nodes for stages to come: an RB_EVENT_ADVICE without its time.
-void rb_controller_advise(struct rb_controller *c, const struct rb_event *event);
+// Other nodes for stages to come: an RB_EVENT_ADVICE without its time. Notes are written in the same transaction: its
+// reason, and this one (without a time; NULL: none).
+void rb_controller_advise(struct rb_controller *c, const struct rb_event *event, const struct rb_note *note);
 // From now on these limits hold, and survive this process; -1: none. false with *out_wait: a launch has no answer yet, whose
 // repetition must be identical; ask again. false without: one of them is exceeded already, or the run is over.
 bool rb_controller_set_limits(struct rb_controller *c, int64_t deadline_us, int64_t budget_uusd, bool *out_wait,

@@ -85,7 +85,7 @@ struct rb_task_row {
 
 struct rb_note {
     int64_t time_us;
-    const char *kind, *text; // kind: "fault", "replan", "warning", "drift", "paced", "spot"
+    const char *kind, *text; // kind: "fault", "replan", "warning", "drift", "paced", "spot", "replanning"
 };
 
 // create fails if the file exists. open returns INVALID, with the pid, if another controller holds the lock. It returns

@@ -4,6 +4,7 @@
 #include "base/text/units.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -40,6 +41,37 @@ void rb_replanning_finish(struct rb_replanning *r)
 {
     rb_replan_destroy(r->search);
     r->search = NULL;
+}
+
+// ---- for the journal
+
+#define NOTE_WRITTEN "stages=%d below=%d settled=%d rests_us=%lld hopeless=%d said=%d"
+#define NOTE_READ    "stages=%8d below=%8d settled=%8d rests_us=%18lld hopeless=%8d said=%1d"
+
+const char *rb_replanning_note(struct rb_replanning *r)
+{
+    char line[sizeof r->noted];
+    snprintf(line, sizeof line, NOTE_WRITTEN, r->n_stages, r->below, r->settled_stage, (long long)r->rests_until_us,
+             r->n_hopeless, r->said_hopeless);
+    if (r->mode == RB_DRIFT_WARN || rb_replanning_is_busy(r) || strcmp(line, r->noted) == 0)
+        return NULL;
+    memcpy(r->noted, line, sizeof line);
+    return r->noted;
+}
+
+void rb_replanning_recall(struct rb_replanning *r, const char *line)
+{
+    int n_stages, below, settled_stage, n_hopeless, said;
+    long long rests_us;
+    if (sscanf(line, NOTE_READ, &n_stages, &below, &settled_stage, &rests_us, &n_hopeless, &said) != 6)
+        return;
+    r->n_stages = n_stages;
+    r->below = below;
+    r->settled_stage = settled_stage;
+    r->rests_until_us = rests_us;
+    r->n_hopeless = n_hopeless;
+    r->said_hopeless = said;
+    snprintf(r->noted, sizeof r->noted, "%s", line);
 }
 
 // ---- when

@@ -19,7 +19,10 @@ struct rb_replanning {
     int64_t rests_until_us;      // for a surer one
     int n_hopeless;              // searches in a row
     bool said_hopeless;
+    char noted[128];             // its last line for the journal
 };
+
+#define RB_REPLANNING_NOTE "replanning" // kind of these lines in the journal
 
 enum rb_replan_verdict {
     RB_REPLAN_NOTHING,
@@ -32,6 +35,11 @@ enum rb_replan_verdict {
 void rb_replanning_init(struct rb_replanning *r, const struct rb_plan *plan);
 void rb_replanning_finish(struct rb_replanning *r);
 bool rb_replanning_is_busy(const struct rb_replanning *r); // with a search, during which no other prediction may begin
+// What a process that takes over must know, as a line for the journal. NULL: the last one still holds, or a search is
+// under way, which that process would begin once more.
+const char *rb_replanning_note(struct rb_replanning *r);
+// Takes over from the process that wrote this line. One of another version changes nothing.
+void rb_replanning_recall(struct rb_replanning *r, const char *line);
 // A search at once, with the limits of *now, whatever the job says of drift. false: no other nodes can be had.
 bool rb_replanning_ask(struct rb_replanning *r, struct rb_prediction *p, const struct rb_progress *now);
 // After a complete prediction that *now contains. May begin a search.

@@ -346,11 +346,19 @@ static void take_request(struct rb_session *s)
     look_for_nodes(s);
 }
 
+static void note_replanning(struct rb_session *s)
+{
+    const char *line = rb_replanning_note(&s->replanning);
+    if (line)
+        rb_controller_note(s->controller, RB_REPLANNING_NOTE, "%s", line);
+}
+
 static void replan(struct rb_session *s, const struct rb_progress *now)
 {
     const bool by_hand = s->asked[0] != '\0';
     RB_AUTO(rb_buf_finish) struct rb_buf words = RB_BUF_INIT;
     struct rb_event advice;
+    struct rb_note note = {.kind = RB_REPLANNING_NOTE};
     struct rb_progress expected = *now;
     rb_standing_report(&s->standing, &expected);
     const enum rb_replan_verdict verdict =
@@ -359,8 +367,8 @@ static void replan(struct rb_session *s, const struct rb_progress *now)
     case RB_REPLAN_NOTHING:
         break;
     case RB_REPLAN_TAKE:
-        rb_controller_note(s->controller, "replan", "%s", rb_buf_str(&words));
-        rb_controller_advise(s->controller, &advice);
+        note.text = rb_replanning_note(&s->replanning);
+        rb_controller_advise(s->controller, &advice, note.text ? &note : NULL);
         break;
     case RB_REPLAN_SAY:
         say_drift(s, &expected, &words);
@@ -390,6 +398,8 @@ void rb_session_foresee(struct rb_session *s)
         if (!now.over)
             check_drift(s);
     }
+    if (!now.over)
+        note_replanning(s);
 }
 
 // Whether or not someone watches.
@@ -460,8 +470,8 @@ static const char *prefix_of(const char *kind)
 static void talk(void *ctx, const char *kind, const char *text)
 {
     struct rb_session *s = ctx;
-    if (strcmp(kind, "paced") == 0)
-        return; // the report shows it
+    if (strcmp(kind, "paced") == 0 || strcmp(kind, RB_REPLANNING_NOTE) == 0)
+        return; // the report shows the one, the other is for the process that takes over
     rb_run_show_wipe(s->show);
     rb_warn("%s%s%s", s->host.label ? s->host.label : "", prefix_of(kind), text);
 }
@@ -845,16 +855,21 @@ static bool remember(void *ctx, const struct rb_event *event, struct rb_err *err
     return true;
 }
 
-static bool recall_drift(struct rb_session *s, struct rb_err *err)
+static bool recall_notes(struct rb_session *s, struct rb_err *err)
 {
     RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     struct rb_note *notes;
     int n;
     if (!rb_journal_notes(s->journal, &arena, &notes, &n, err))
         return false;
-    for (int i = 0; i < n; i++)
-        if (strcmp(notes[i].kind, RB_DRIFT_NOTE) == 0 && notes[i].time_us >= s->resumed_us)
+    for (int i = 0; i < n; i++) {
+        if (notes[i].time_us < s->resumed_us)
+            continue;
+        if (strcmp(notes[i].kind, RB_DRIFT_NOTE) == 0)
             rb_drift_recall(&s->drift, notes[i].text);
+        else if (strcmp(notes[i].kind, RB_REPLANNING_NOTE) == 0)
+            rb_replanning_recall(&s->replanning, notes[i].text);
+    }
     return true;
 }
 
@@ -863,7 +878,7 @@ static bool begin_standing(struct rb_session *s, struct rb_err *err)
 {
     s->standing.prediction = rb_prediction_create(&s->files->plan);
     rb_replanning_init(&s->replanning, &s->files->plan);
-    return rb_journal_each_event(s->journal, remember, s, err) && recall_drift(s, err);
+    return rb_journal_each_event(s->journal, remember, s, err) && recall_notes(s, err);
 }
 
 static bool read_limits(struct rb_session *s, struct rb_err *err)

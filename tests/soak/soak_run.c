@@ -273,7 +273,7 @@ static void replan(struct run *r)
             continue;
         say(r, "replanned", rb_buf_str(&words));
         r->out->n_replanned++;
-        rb_controller_advise(r->controller, &advice);
+        rb_controller_advise(r->controller, &advice, NULL);
     }
 }
 

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "executor/controller/spend.h"
 #include "executor/report/report.h"
+#include "executor/run/replanning.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,6 +72,8 @@ static bool take_notes(struct rb_following *f, struct rb_err *err)
     if (!rb_journal_notes(f->journal, &f->rows, &notes, &n, err))
         return false;
     for (int i = (int)f->last_note; i < n; i++) {
+        if (strcmp(notes[i].kind, RB_REPLANNING_NOTE) == 0)
+            continue; // for the process that takes over
         RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
         rb_buf_printf(&text, "%s: %s", notes[i].kind, notes[i].text);
         add_line(f, notes[i].time_us, rb_buf_str(&text));

@@ -1,5 +1,6 @@
 // A run on the fake cloud whose trials are slower than its profile says: with on_drift it changes the nodes of its later
-// stages, or stops. What it changed is in the journal, and a controller that takes over carries it out.
+// stages, or stops. What it changed is in the journal, and a controller that takes over carries it out, and decides the
+// rest as its predecessor would have.
 #include "fake_run.h"
 #include "known_profile.h"
 
@@ -8,6 +9,7 @@
 #include "tests/base/check.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 // One node for the three trials of stage 1: a second one would help.
@@ -19,7 +21,7 @@ struct slow_run {
     struct fake_run r;
     struct rb_standing standing;
     struct rb_replanning replanning;
-    int n_taken;
+    int n_taken, n_events;
     char words[4096]; // a line a verdict
 };
 
@@ -28,6 +30,7 @@ static void hear(void *ctx, struct fake_run *r, const struct rb_event *e)
     struct slow_run *s = ctx;
     (void)r;
     rb_prediction_event(s->standing.prediction, e);
+    s->n_events++;
 }
 
 static void begin_as(struct slow_run *s, enum rb_drift mode, int64_t unit_us, int64_t deadline_us, bool asynchronous)
@@ -90,7 +93,8 @@ static void decide(struct slow_run *s, const struct rb_progress *now)
             snprintf(s->words + used, sizeof s->words - used, "%s\n", rb_buf_str(&words));
         if (v == RB_REPLAN_TAKE) {
             s->n_taken++;
-            rb_controller_advise(s->r.controller, &advice);
+            const struct rb_note note = {.kind = RB_REPLANNING_NOTE, .text = rb_replanning_note(&s->replanning)};
+            rb_controller_advise(s->r.controller, &advice, note.text ? &note : NULL);
         } else if (v == RB_REPLAN_STOP) {
             rb_controller_stop(s->r.controller, RB_STOP_DRIFT);
         }
@@ -306,6 +310,216 @@ static void what_was_changed_outlives_the_controller(void **state)
     end(&s);
 }
 
+// ---- killed
+
+enum { LOOK_US = 10 * RB_US_PER_S, MOST_LOOKS = 200, USUAL_STEP = 5 };
+
+// A look at a run whose journal had so many events.
+struct looked {
+    int n_events;
+    struct rb_progress now;
+};
+
+struct killed_run {
+    struct slow_run slow;
+    struct looked looks[MOST_LOOKS];
+    int n_looks, n_done; // by this controller, or by who goes through the journal later
+    struct rb_buf advice; // a line each
+};
+
+static void note_state(struct killed_run *k)
+{
+    const char *line = rb_replanning_note(&k->slow.replanning);
+    if (line)
+        rb_controller_note(k->slow.r.controller, RB_REPLANNING_NOTE, "%s", line);
+}
+
+// As a session does it. Whoever dies before it has written what it decided has not looked.
+static void look_and_note(struct killed_run *k)
+{
+    struct slow_run *s = &k->slow;
+    struct looked l = {.n_events = k->slow.n_events};
+    look_at(s, &l.now);
+    if (l.now.over)
+        return;
+    const int64_t n_writes = rb_journal_n_writes(s->r.journal);
+    look(s);
+    note_state(k);
+    assert_true(k->n_looks < MOST_LOOKS);
+    if (!rb_journal_plays_dead(s->r.journal) || rb_journal_n_writes(s->r.journal) > n_writes)
+        k->looks[k->n_looks++] = l;
+}
+
+static void each_of(struct killed_run *k, bool (*fn)(void *ctx, const struct rb_event *e, struct rb_err *err))
+{
+    struct rb_journal *journal;
+    struct rb_err err = {0};
+    assert_true(rb_journal_open(k->slow.r.journal_path, &journal, &err));
+    assert_true(rb_journal_each_event(journal, fn, k, &err));
+    rb_journal_close(journal);
+}
+
+static bool recall_event(void *ctx, const struct rb_event *e, struct rb_err *err)
+{
+    struct killed_run *k = ctx;
+    (void)err;
+    hear(&k->slow, NULL, e);
+    return true;
+}
+
+static void recall_notes(struct killed_run *k)
+{
+    struct slow_run *s = &k->slow;
+    struct rb_note *notes;
+    struct rb_err err;
+    int n;
+    assert_true(rb_journal_notes(s->r.journal, &s->r.arena, &notes, &n, &err));
+    for (int i = 0; i < n; i++) {
+        if (strcmp(notes[i].kind, RB_REPLANNING_NOTE) == 0)
+            rb_replanning_recall(&s->replanning, notes[i].text);
+    }
+}
+
+// Another process, which knows nothing but the journal.
+static void forget(struct killed_run *k)
+{
+    struct slow_run *s = &k->slow;
+    fake_run_close(&s->r);
+    rb_replanning_finish(&s->replanning);
+    rb_prediction_destroy(s->standing.prediction);
+    s->standing = (struct rb_standing){.prediction = rb_prediction_create(s->r.plan)};
+    rb_replanning_init(&s->replanning, s->r.plan);
+    k->slow.n_events = 0;
+}
+
+static void take_over(struct killed_run *k)
+{
+    forget(k);
+    each_of(k, recall_event);
+    k->slow.r.err = (struct rb_err){0};
+    fake_run_open(&k->slow.r);
+    recall_notes(k);
+    look_and_note(k);
+}
+
+static void pass(void *arg)
+{
+    (void)arg;
+}
+
+static void carry_on_by_the_clock(struct killed_run *k)
+{
+    struct fake_run *r = &k->slow.r;
+    while (!r->finished) {
+        const int64_t next_us = (r->v.now_us / LOOK_US + 1) * LOOK_US;
+        r->v.loop.timer_start(r->v.loop.ctx, next_us - r->v.now_us, pass, NULL);
+        fake_run_step_until(r, next_us);
+        if (!r->finished)
+            look_and_note(k);
+    }
+}
+
+static void write_advice(struct rb_buf *out, const struct rb_event *e)
+{
+    struct rb_json json = {.out = out};
+    rb_event_write(e, &json);
+    rb_buf_putc(out, '\n');
+}
+
+static bool read_advice(void *ctx, const struct rb_event *e, struct rb_err *err)
+{
+    (void)err;
+    if (e->kind == RB_EVENT_ADVICE)
+        write_advice(&((struct killed_run *)ctx)->advice, e);
+    return true;
+}
+
+// What a process decides that nobody has killed, at the same looks.
+static void decide_again(struct killed_run *k, const struct looked *l)
+{
+    struct slow_run *s = &k->slow;
+    struct rb_progress now = l->now;
+    struct rb_event advice;
+    RB_AUTO(rb_buf_finish) struct rb_buf words = RB_BUF_INIT;
+    rb_standing_settle(&s->standing, &now);
+    rb_standing_report(&s->standing, &now);
+    rb_replanning_check(&s->replanning, s->standing.prediction, &now);
+    while (rb_replanning_is_busy(&s->replanning)) {
+        rb_buf_clear(&words);
+        if (rb_replanning_work(&s->replanning, s->standing.prediction, &now, &advice, &words) != RB_REPLAN_TAKE)
+            continue;
+        advice.time_us = now.elapsed_us;
+        write_advice(&k->advice, &advice);
+    }
+}
+
+static bool go_through(void *ctx, const struct rb_event *e, struct rb_err *err)
+{
+    struct killed_run *k = ctx;
+    while (k->n_done < k->n_looks && k->looks[k->n_done].n_events == k->slow.n_events)
+        decide_again(k, &k->looks[k->n_done++]);
+    return recall_event(k, e, err);
+}
+
+// Dies at a write, 0: does not. Returns the writes until its end; both texts are the caller's.
+static int64_t run_killed(int64_t deadline_us, int64_t n, enum rb_journal_death how, struct rb_buf *out_advice,
+                          struct rb_buf *out_again)
+{
+    static struct killed_run k;
+    struct slow_run *s = &k.slow;
+    k = (struct killed_run){.advice = RB_BUF_INIT};
+    begin(s, RB_DRIFT_REPLAN, 26 * RB_US_PER_S, deadline_us);
+    rb_journal_die(s->r.journal, n, how);
+    carry_on_by_the_clock(&k);
+    if (s->r.err.code) {
+        take_over(&k);
+        carry_on_by_the_clock(&k);
+    }
+    assert_int_equal(s->r.err.code, 0);
+    assert_int_equal(s->r.outcome, RB_JOB_COMPLETE);
+    const int64_t n_writes = rb_journal_n_writes(s->r.journal);
+    forget(&k);
+    each_of(&k, read_advice);
+    *out_advice = k.advice;
+    k.advice = (struct rb_buf)RB_BUF_INIT;
+    each_of(&k, go_through);
+    *out_again = k.advice;
+    end(s);
+    return n_writes;
+}
+
+// Whenever it dies: what it has advised in the end is what a process would have advised that lived through the same
+// events, to the byte. RB_TEST_EVERY=1 kills it at every write of its journal.
+static void a_killed_run_gets_the_same_advice(void **state)
+{
+    (void)state;
+    static struct slow_run s;
+    const char *every = getenv("RB_TEST_EVERY");
+    const int64_t step = every && atoi(every) > 0 ? atoi(every) : USUAL_STEP;
+    const int64_t usual_us = run(&s, RB_DRIFT_WARN, 20 * RB_US_PER_S, -1), deadline_us = usual_us + usual_us / 5;
+    RB_AUTO(rb_buf_finish) struct rb_buf undisturbed = RB_BUF_INIT;
+    int64_t n_writes = 1;
+    int n_same = 0, n_killed = 0;
+    for (int64_t n = 0; n < n_writes; n += n == 0 ? 2 : step) {
+        RB_AUTO(rb_buf_finish) struct rb_buf advice = RB_BUF_INIT, again = RB_BUF_INIT;
+        const int64_t n_its = run_killed(deadline_us, n, n / step % 2 ? RB_JOURNAL_DIES_AFTER : RB_JOURNAL_DIES_AT, &advice, &again);
+        if (strcmp(rb_buf_str(&advice), rb_buf_str(&again)) != 0)
+            print_error("killed at write %d, its journal has\n%snot killed:\n%s", (int)n, rb_buf_str(&advice), rb_buf_str(&again));
+        assert_string_equal(rb_buf_str(&advice), rb_buf_str(&again));
+        if (n == 0) {
+            n_writes = n_its;
+            rb_buf_puts(&undisturbed, rb_buf_str(&advice));
+            assert_non_null(strstr(rb_buf_str(&advice), "\"stage\":1"));
+            continue;
+        }
+        n_killed++;
+        n_same += strcmp(rb_buf_str(&advice), rb_buf_str(&undisturbed)) == 0;
+    }
+    print_message("%d kills at %d writes; the advice is that of the run that nobody killed, to the byte, in %d\n%s", n_killed,
+                  (int)n_writes, n_same, rb_buf_str(&undisturbed));
+    assert_true(2 * n_same > n_killed); // the others learn later which nodes they have
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -318,6 +532,7 @@ int main(void)
         cmocka_unit_test(limits_are_changed_by_hand),
         cmocka_unit_test(a_limit_that_has_passed_is_refused),
         cmocka_unit_test(what_was_changed_outlives_the_controller),
+        cmocka_unit_test(a_killed_run_gets_the_same_advice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
