@@ -27,6 +27,7 @@ void rb_replanning_init(struct rb_replanning *r, const struct rb_plan *plan)
     *r = (struct rb_replanning){
         .mode = has_limit && has_stages && !plan->job->on_average && asked != RB_DRIFT_UNSET ? asked : RB_DRIFT_WARN,
         .confidence = plan->confidence,
+        .first_ppm = {-1, -1},
         .settled_stage = -1,
         .decided = true,
     };
@@ -45,14 +46,14 @@ void rb_replanning_finish(struct rb_replanning *r)
 
 // ---- for the journal
 
-#define NOTE_WRITTEN "stages=%d below=%d settled=%d rests_us=%lld hopeless=%d said=%d"
-#define NOTE_READ    "stages=%8d below=%8d settled=%8d rests_us=%18lld hopeless=%8d said=%1d"
+#define NOTE_WRITTEN "stages=%d below=%d settled=%d rests_us=%lld hopeless=%d said=%d first_ppm=%d,%d"
+#define NOTE_READ    "stages=%8d below=%8d settled=%8d rests_us=%18lld hopeless=%8d said=%1d first_ppm=%8d,%8d"
 
 const char *rb_replanning_note(struct rb_replanning *r)
 {
     char line[sizeof r->noted];
     snprintf(line, sizeof line, NOTE_WRITTEN, r->n_stages, r->below, r->settled_stage, (long long)r->rests_until_us,
-             r->n_hopeless, r->said_hopeless);
+             r->n_hopeless, r->said_hopeless, r->first_ppm[0], r->first_ppm[1]);
     if (r->mode == RB_DRIFT_WARN || rb_replanning_is_busy(r) || strcmp(line, r->noted) == 0)
         return NULL;
     memcpy(r->noted, line, sizeof line);
@@ -61,9 +62,10 @@ const char *rb_replanning_note(struct rb_replanning *r)
 
 void rb_replanning_recall(struct rb_replanning *r, const char *line)
 {
-    int n_stages, below, settled_stage, n_hopeless, said;
+    int n_stages, below, settled_stage, n_hopeless, said, first_ppm[2];
     long long rests_us;
-    if (sscanf(line, NOTE_READ, &n_stages, &below, &settled_stage, &rests_us, &n_hopeless, &said) != 6)
+    if (sscanf(line, NOTE_READ, &n_stages, &below, &settled_stage, &rests_us, &n_hopeless, &said, &first_ppm[0],
+               &first_ppm[1]) != 8)
         return;
     r->n_stages = n_stages;
     r->below = below;
@@ -71,24 +73,40 @@ void rb_replanning_recall(struct rb_replanning *r, const char *line)
     r->rests_until_us = rests_us;
     r->n_hopeless = n_hopeless;
     r->said_hopeless = said;
+    memcpy(r->first_ppm, first_ppm, sizeof first_ppm);
     snprintf(r->noted, sizeof r->noted, "%s", line);
 }
 
 // ---- when
 
-static bool is_short(const struct rb_replanning *r, const struct rb_progress *now)
-{
-    return now->p_on_time < r->confidence - RB_DRIFT_MARGIN || now->p_in_budget < r->confidence - RB_DRIFT_MARGIN;
-}
-
-// Half of the trials at work have not shown yet how fast they train: nodes would be bought for a guess. Nodes that are
-// lost or late cannot wait for that, and to stop needs no nodes.
-static bool is_too_early(const struct rb_replanning *r, struct rb_prediction *p, const struct rb_progress *now)
+// Have half of the trials at work shown how fast they train? Nodes that are bought before are bought for a guess.
+static bool is_shown(struct rb_prediction *p, const struct rb_progress *now)
 {
     struct rb_prediction_pace pace;
-    const bool is_shown = rb_prediction_pace(p, &pace) && (pace.stage < 0 || pace.stage == now->stage);
-    return r->mode == RB_DRIFT_REPLAN && now->nodes_ready == now->nodes &&
-           2 * (is_shown ? pace.n_trials : 0) < now->n_by_state[RB_TRIAL_RUNNING];
+    const bool has_pace = rb_prediction_pace(p, &pace) && (pace.stage < 0 || pace.stage == now->stage);
+    return 2 * (has_pace ? pace.n_trials : 0) >= now->n_by_state[RB_TRIAL_RUNNING];
+}
+
+static double least_of(const struct rb_progress *now)
+{
+    return fmin(now->p_on_time, now->p_in_budget); // of one that is NaN the other
+}
+
+// Before a unit was trained only nodes that are late or lost are news: the probability is less than it was at first. With
+// trials at work it is less for another reason, too: their layouts may all be as wrong as each other (docs/MODEL.md).
+static bool is_short(const struct rb_replanning *r, struct rb_prediction *p, const struct rb_progress *now)
+{
+    struct rb_prediction_pace pace;
+    const bool waits = r->mode == RB_DRIFT_REPLAN && !rb_prediction_pace(p, &pace);
+    const int first_ppm = r->first_ppm[now->n_by_state[RB_TRIAL_RUNNING] > 0];
+    const double c = waits && first_ppm >= 0 ? fmin(r->confidence, 1e-6 * first_ppm) : r->confidence;
+    return least_of(now) < c - RB_DRIFT_MARGIN;
+}
+
+// Nodes that are lost or late cannot wait, and to stop needs no nodes.
+static bool is_too_early(const struct rb_replanning *r, struct rb_prediction *p, const struct rb_progress *now)
+{
+    return r->mode == RB_DRIFT_REPLAN && now->nodes_ready == now->nodes && !is_shown(p, now);
 }
 
 // Has the stage done half of its work? By then it has shown how fast it trains; later there is no time to gain from it.
@@ -133,6 +151,7 @@ bool rb_replanning_ask(struct rb_replanning *r, struct rb_prediction *p, const s
     const struct rb_engine *e = rb_prediction_engine(p);
     r->below = 0;
     r->said_hopeless = false;
+    r->first_ppm[0] = r->first_ppm[1] = -1;
     if (e && strcmp(rb_engine_present_plan(e)->policy, "elastic") == 0)
         begin(r, p, now, false);
     r->by_hand = !r->decided;
@@ -145,7 +164,10 @@ void rb_replanning_check(struct rb_replanning *r, struct rb_prediction *p, const
         return;
     const bool at_barrier = r->n_stages > 0 && now->stage >= r->n_stages;
     r->n_stages = now->stage + 1;
-    r->below = is_short(r, now) ? r->below + 1 : 0;
+    int *first_ppm = &r->first_ppm[now->n_by_state[RB_TRIAL_RUNNING] > 0];
+    if (*first_ppm < 0 && least_of(now) >= 0) // not NaN
+        *first_ppm = (int)lround(1e6 * least_of(now));
+    r->below = is_short(r, p, now) ? r->below + 1 : 0;
     if (at_barrier)
         r->rests_until_us = 0;
     if (r->below >= (at_barrier ? 1 : RB_DRIFT_CHECKS)) {

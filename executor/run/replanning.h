@@ -9,6 +9,8 @@
 struct rb_replanning {
     enum rb_drift mode;          // RB_DRIFT_WARN: never
     double confidence;
+    int first_ppm[2];            // millionths: probability of both limits at the first check, and at the first one with
+                                 // a trial at work; -1: there was none
     struct rb_replan *search;    // the last one, NULL: none
     bool decided;                // it is over
     bool for_less;               // it looks for a cheaper plan, since the present one keeps its limits

@@ -235,6 +235,35 @@ static void an_asynchronous_run_without_hope_is_stopped(void **state)
     assert_int_equal(s.r.reason, RB_STOP_DRIFT);
 }
 
+static bool searches(struct slow_run *s, struct rb_progress *now, double p)
+{
+    now->p_on_time = p;
+    now->p_in_budget = NAN;
+    now->why_unknown = NULL;
+    rb_replanning_check(&s->replanning, s->standing.prediction, now);
+    return rb_replanning_is_busy(&s->replanning);
+}
+
+// With the first trial at work it is known that all layouts may be as wrong as each other; that is no news of this run.
+static void nothing_is_bought_before_there_is_news(void **state)
+{
+    (void)state;
+    static struct slow_run s;
+    struct rb_progress now = {0};
+    begin(&s, RB_DRIFT_REPLAN, 20 * RB_US_PER_S, 1000 * RB_US_PER_S);
+    assert_false(searches(&s, (look_at(&s, &now), &now), 0.97));
+    while (now.n_by_state[RB_TRIAL_RUNNING] == 0) {
+        fake_run_step_until(&s.r, s.r.v.now_us + RB_US_PER_S);
+        look_at(&s, &now);
+    }
+    assert_true(now.nodes_ready < now.nodes); // the others are not late
+    for (int i = 0; i < 3; i++)
+        assert_false(searches(&s, &now, 0.88));
+    assert_false(searches(&s, &now, 0.84)); // as if they were late now
+    assert_true(searches(&s, &now, 0.84));
+    end(&s);
+}
+
 // A run on course whose owner changes the deadline: more nodes for less time, and back.
 static void limits_are_changed_by_hand(void **state)
 {
@@ -529,6 +558,7 @@ int main(void)
         cmocka_unit_test(a_run_without_hope_is_stopped),
         cmocka_unit_test(a_slow_asynchronous_run_closes_its_search),
         cmocka_unit_test(an_asynchronous_run_without_hope_is_stopped),
+        cmocka_unit_test(nothing_is_bought_before_there_is_news),
         cmocka_unit_test(limits_are_changed_by_hand),
         cmocka_unit_test(a_limit_that_has_passed_is_refused),
         cmocka_unit_test(what_was_changed_outlives_the_controller),
