@@ -6,13 +6,18 @@ measures and while it runs: under load the two differ, and that is part of what 
 
 The job is examples/digits; --short makes epochs shorter, for cycles of some 100 seconds. --load N keeps N processes busy beside it.
 
-usage: bench/calibration.py [N] [--short] [--load N] [--parallel P] [--build DIR] [--out FILE.json]"""
+--replan RHO: are runs that are re-planned as `rbsim --replan` says? The profile is told that its training times may be off by RHO (a
+standard deviation of the logarithm), each run trains faster or slower by a factor drawn from that, and what rbsim says of the plan
+with re-planning is what counts as predicted.
+
+usage: bench/calibration.py [N] [--short] [--replan RHO] [--load N] [--parallel P] [--build DIR] [--out FILE.json]"""
 import argparse
 import concurrent.futures
 import json
 import math
 import multiprocessing
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -36,7 +41,10 @@ def start_mock(build, cloud, state, seed, log):
 
 
 # Nodes live for more than the 60 seconds that clouds bill at least: else cost would be a constant.
-SHORT = ["run=/usr/bin/python3 train.py --epoch-seconds 2.5 --startup-seconds 0.6 $RB_ARGS"]
+SHORT_EPOCH_S, EPOCH_S = 2.5, 3.2  # as in the job
+SHORT = ["run=/usr/bin/python3 train.py --epoch-seconds %g --startup-seconds 0.6 $RB_ARGS" % SHORT_EPOCH_S]
+PACE_FILE = "epoch_seconds"  # with --replan: read by every trial, so that its plan knows nothing of it
+RUNS_TOLD = 256
 
 
 class Load(threading.Thread):
@@ -62,7 +70,37 @@ def busy():
         pass
 
 
-def cycle(build, i, wait_s, short):
+def from_file(short):
+    return ["run=/usr/bin/python3 train.py --epoch-seconds $(cat %s)%s $RB_ARGS" % (PACE_FILE, " --startup-seconds 0.6" if short else "")]
+
+
+def set_pace(folder, seconds):
+    with open(os.path.join(folder, PACE_FILE), "w") as f:
+        f.write("%.6f" % seconds)
+
+
+def unsure_profile(plan, rho, path):
+    """The plan's profile, told that its training times may be off by rho."""
+    model = json.load(open(plan))["profile"]["model"]
+    for training in model["training"]:
+        training["relative_error"] = rho
+    with open(path, "w") as f:
+        json.dump(model, f)
+
+
+def replanned(run, work, sets, deadline, seed, rho, epoch_s):
+    """Plans once more, unsure; asks rbsim what such runs take; then changes the pace. What is told of time and cost."""
+    draw = random.Random(seed)
+    unsure_profile(work + "/plan.json", rho, work + "/unsure.json")
+    job = work + "/digits/job.yaml"
+    run("rbplan", job, "--deadline", deadline, "--set", "seed=%d" % seed, "--set", "on_drift=replan", *sets, "--profile-file", work + "/unsure.json",
+        "-o", work + "/plan.json")
+    told = json.loads(run("rbsim", "--plan", work + "/plan.json", "--replan", "--replicates", str(RUNS_TOLD), "--json", job))
+    set_pace(work + "/digits", epoch_s * math.exp(draw.gauss(-rho * rho / 2, rho)))
+    return told
+
+
+def cycle(build, i, wait_s, short, rho):
     time.sleep(wait_s)  # cycles side by side must not all measure at once and then all run at once
     work = tempfile.mkdtemp(prefix="rb-calibration-")
     port = 2300 + i
@@ -81,7 +119,10 @@ def cycle(build, i, wait_s, short):
                 raise RuntimeError("%s: exit %d, see %s/log" % (" ".join(argv), done.returncode, work))
             return done.stdout
 
-        sets = [word for s in (SHORT if short else []) for word in ("--set", s)]
+        epoch_s, deadline = (SHORT_EPOCH_S, "110s") if short else (EPOCH_S, "90s")
+        changes = from_file(short) if rho else SHORT if short else []
+        sets = [word for s in changes for word in ("--set", s)]
+        set_pace(work + "/digits", epoch_s)
         try:
             load = Load()
             job = work + "/digits/job.yaml"
@@ -89,7 +130,8 @@ def cycle(build, i, wait_s, short):
             run("rbprofile", "train", job, "--gpus", "1,2,4", "--resource", "3", "--configs", "4", "--nodes", "2" if short else "4", "--set", "seed=%d" % (5000 + i), *sets)
             run("rbprofile", "provision", "--infra", "mock/us-east-1", "--instance-type", "g4dn.12xlarge", "-n", "5", "--port", str(port))
             measured, load = load.stop(), None
-            run("rbplan", job, "--deadline", "110s" if short else "90s", "--set", "seed=%d" % (7000 + i), *sets, "-o", work + "/plan.json")
+            run("rbplan", job, "--deadline", deadline, "--set", "seed=%d" % (7000 + i), *sets, "-o", work + "/plan.json")
+            told = replanned(run, work, sets, deadline, 7000 + i, rho, epoch_s) if rho else None
             load = Load()
             run("rbrun", work + "/plan.json", "--yes", "--json", ok=(0, 4))  # 4: the deadline came first; that counts as late
             report = json.loads(run("rbrun", "report", "--json"))
@@ -101,6 +143,9 @@ def cycle(build, i, wait_s, short):
             mock.send_signal(signal.SIGTERM)
             mock.wait()
     shutil.rmtree(work)
+    for what in ("time", "cost") if told else ():
+        key = "time_us" if what == "time" else "cost_uusd"
+        report[key]["predicted"] = told[key]
     return {"cycle": i, "time": report["time_us"], "cost": report["cost_uusd"], "stages": report["stages"],
             "left": report["leak_check"]["instances_left"], "load": {"measured": measured, "ran": ran},
             "errors": {"unit": [t.get("relative_error") for t in model["training"]],
@@ -148,6 +193,7 @@ def main():
     p.add_argument("--out", help="keep every cycle's numbers here")
     p.add_argument("--first", type=int, default=0, help="number of the first cycle: its seeds")
     p.add_argument("--short", action="store_true", help="shorter epochs")
+    p.add_argument("--replan", type=float, metavar="RHO", help="runs that are re-planned, of a profile that may be off by RHO, such as 0.25")
     p.add_argument("--load", type=int, default=0, help="keep N processes busy all the while")
     a = p.parse_args()
     results = []
@@ -155,7 +201,7 @@ def main():
     for b in burners:
         b.start()
     with concurrent.futures.ThreadPoolExecutor(a.parallel) as pool:
-        futures = [pool.submit(cycle, a.build, a.first + i, (45) * i if i < a.parallel else 0, a.short) for i in range(a.n)]
+        futures = [pool.submit(cycle, a.build, a.first + i, (45) * i if i < a.parallel else 0, a.short, a.replan) for i in range(a.n)]
         for f in concurrent.futures.as_completed(futures):
             try:
                 r = f.result()

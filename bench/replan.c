@@ -2,18 +2,19 @@
 // `on_drift: replan`, on the same draws.
 //
 //     replan [RUNS [JOBS [CASE [SEED]]]]   CASE: only this line, from 0; SEED: of the jobs
-//     REPLAN_SHOW=1: every search, REPLAN_JOBS=1: every job, on stderr; REPLAN_KNOWS=1: who re-plans knows the true speed;
-//     REPLAN_CONFIDENCE=0.98: what plans are made with
+//     REPLAN_SHOW=1: every search, REPLAN_JOBS=1: every job, on stderr; REPLAN_JOB=7: this one alone; REPLAN_CONFIDENCE=0.98: what plans are made with
+//     REPLAN_KNOWS=start, report, barrier: who re-plans knows the true speed from then on (from the first one)
+//     REPLAN_FIRST=0.8: what is re-planned begins with a plan of this confidence; the one that was asked for is kept to
 //
 // Random jobs (bench/random_job.h), planned with confidence 0.95 for twice the time of the fastest plan. A line a case: the share of runs that were on time, as planned, re-planned
 // and by an oracle's plan, which knows the speed; of the ratios of mean costs the geometric mean over jobs, the last one
 // over those jobs in which the oracle is on time in 0.9 of the runs; and the share of runs in which nodes were changed.
 // Then how long decisions took, in CPU time.
 #include "random_job.h"
+#include "replan_knows.h"
 
 #include "base/order.h"
 #include "base/stream.h"
-#include "executor/rehearsal/rehearsal.h"
 #include "samplers/model/normal.h"
 
 #include <math.h>
@@ -59,7 +60,8 @@ static void print_times(const char *what, struct times *t)
 
 struct watched {
     const struct rb_plan *plan;
-    bool changed;
+    const char *knows_from; // NULL: never
+    bool changed, knows;
 };
 
 static void look(void *ctx, int64_t now_us, const struct rb_rehearsal_times *t, const char *words)
@@ -76,27 +78,24 @@ static void look(void *ctx, int64_t now_us, const struct rb_rehearsal_times *t, 
 static void notice(void *ctx, const struct rb_engine *e, const struct rb_event *event, const struct rb_actions *actions)
 {
     struct watched *w = ctx;
-    (void)e;
     (void)actions;
     w->changed = w->changed || event->kind == RB_EVENT_ADVICE;
+    w->knows = w->knows || (w->knows_from && (strcmp(w->knows_from, "barrier") == 0  ? rb_engine_stage(e) > 0
+                                              : strcmp(w->knows_from, "report") == 0 ? event->kind == RB_EVENT_REPORT
+                                                                                     : true));
 }
 
 // out_changed NULL: as planned.
 static struct rb_world_result carry_out(const struct rb_scenario *truth, const struct rb_plan *plan, uint32_t replicate,
                                         bool *out_changed)
 {
-    struct watched w = {.plan = plan};
-    struct rb_plan believed = *plan;
+    struct watched w = {.plan = plan, .knows_from = getenv("REPLAN_KNOWS")};
     struct rb_world_result result;
     struct rb_err err;
     struct rb_world_options opt = {
         .replicate = replicate, .observe = notice, .observe_ctx = &w, .deadline_us = -1, .budget_uusd = -1};
-    if (getenv("REPLAN_KNOWS"))
-        believed.profile = truth->profile;
-    if (out_changed) {
-        opt.reactor = rb_rehearsal_begin(&believed);
-        rb_rehearsal_look(opt.reactor, look, &w);
-    }
+    if (out_changed)
+        opt.reactor = replan_knows_begin(plan, truth->profile, &w.knows, look, &w);
     must(rb_world_run(truth, plan, &opt, &result, &err), &err);
     if (out_changed) {
         opt.reactor->destroy(opt.reactor);
@@ -139,10 +138,10 @@ static double times_of(const struct bench_case *c, uint32_t number, uint32_t run
     return c->times > 0 ? c->times : exp(rho * rb_normal_quantile(rb_stream_first_uniform(&key)) - rho * rho / 2);
 }
 
+// confidence 0: the job's.
 static bool make_plan(struct random_job *j, const struct rb_profile *profile, int64_t deadline_us,
-                      enum rb_objective objective, struct rb_plan *out)
+                      enum rb_objective objective, double confidence, struct rb_plan *out)
 {
-    const char *confidence = getenv("REPLAN_CONFIDENCE");
     struct rb_plan_request req = j->req;
     struct rb_plan_result result;
     struct rb_err err;
@@ -150,8 +149,8 @@ static bool make_plan(struct random_job *j, const struct rb_profile *profile, in
     req.deadline_us = deadline_us;
     req.objective = objective;
     req.alone = true;
-    if (confidence && objective == RB_OBJECTIVE_MIN_COST)
-        req.confidence = atof(confidence);
+    if (confidence > 0)
+        req.confidence = confidence;
     return rb_make_plan(&req, "optimal", &j->arena, out, &result, &err);
 }
 
@@ -168,49 +167,80 @@ static void count(struct tally *t, enum way way, const struct rb_world_result *r
     t->cost_uusd[way] += (double)r->cost_uusd;
 }
 
+static double option(const char *name)
+{
+    const char *text = getenv(name);
+    return text ? atof(text) : 0;
+}
+
+// What is re-planned begins as planned, or with a plan of another confidence.
+static bool make_first(struct random_job *j, const struct rb_profile *believed, struct rb_plan plans[N_WAYS])
+{
+    const double confidence = option("REPLAN_FIRST");
+    plans[REPLANNED] = plans[OPEN];
+    if (confidence <= 0)
+        return true;
+    const bool ok =
+        make_plan(j, believed, plans[OPEN].deadline_us, RB_OBJECTIVE_MIN_COST, confidence, &plans[REPLANNED]);
+    plans[REPLANNED].confidence = plans[OPEN].confidence;
+    return ok;
+}
+
+static void show_plan(const char *what, const struct rb_plan *plan)
+{
+    fprintf(stderr, "%s:", what);
+    for (int i = 0; i < plan->n_stages; i++)
+        fprintf(stderr, " %d trials to %d with %d GPUs on %d x %d,", plan->stages[i].trials, (int)plan->stages[i].resource_end,
+                plan->stages[i].gpus_per_trial, plan->stages[i].nodes[0].count, plan->offers[plan->stages[i].nodes[0].offer].gpus);
+    fprintf(stderr, " $%.2f, %.0f s\n", (double)plan->estimate.cost_uusd.mean / 1e6, (double)plan->estimate.time_us.p50 / 1e6);
+}
+
 // False: even an oracle would be late.
 static bool make_plans(struct random_job *j, const struct bench_case *c, struct rb_profile *believed, struct rb_profile *known,
-                       struct rb_plan *plan, struct rb_plan *oracles)
+                       struct rb_plan plans[N_WAYS])
 {
     struct rb_plan fastest;
     *believed = slower(&j->profile, 1, c->relative_error, &j->arena);
     *known = slower(&j->profile, c->times > 0 ? c->times : 1, 0, &j->arena);
-    return make_plan(j, believed, -1, RB_OBJECTIVE_MIN_TIME, &fastest) &&
-           make_plan(j, believed, fastest.estimate.time_us.p95 * DEADLINE, RB_OBJECTIVE_MIN_COST, plan) &&
-           make_plan(j, known, plan->deadline_us, RB_OBJECTIVE_MIN_COST, oracles);
+    return make_plan(j, believed, -1, RB_OBJECTIVE_MIN_TIME, 0, &fastest) &&
+           make_plan(j, believed, fastest.estimate.time_us.p95 * DEADLINE, RB_OBJECTIVE_MIN_COST,
+                     option("REPLAN_CONFIDENCE"), &plans[OPEN]) &&
+           make_first(j, believed, plans) &&
+           make_plan(j, known, plans[OPEN].deadline_us, RB_OBJECTIVE_MIN_COST, option("REPLAN_CONFIDENCE"), &plans[ORACLE]);
 }
 
-static void try_run(struct random_job *j, uint32_t number, const struct bench_case *c, uint32_t run, const struct rb_plan *plan,
-                    const struct rb_plan *oracles, struct tally *t)
+static void try_run(struct random_job *j, uint32_t number, const struct bench_case *c, uint32_t run,
+                    const struct rb_plan plans[N_WAYS], struct tally *t)
 {
-    struct rb_scenario truth, oracles_truth;
-    struct rb_err err;
-    bool changed;
     const struct rb_profile profile = slower(&j->profile, times_of(c, number, run), 0, &j->arena);
-    must(rb_scenario_init(&truth, &j->job, &profile, plan->offers, plan->n_offers, plan->catalog, 99, &err), &err);
-    must(rb_scenario_init(&oracles_truth, &j->job, &profile, oracles->offers, oracles->n_offers, oracles->catalog, 99, &err),
-         &err);
-    const struct rb_world_result open = carry_out(&truth, plan, run, NULL),
-                                 oracle = carry_out(&oracles_truth, oracles, run, NULL),
-                                 replanned = carry_out(&truth, plan, run, &changed);
-    count(t, OPEN, &open, plan->deadline_us);
-    count(t, REPLANNED, &replanned, plan->deadline_us);
-    count(t, ORACLE, &oracle, plan->deadline_us);
-    t->n_changed += changed;
+    for (enum way way = 0; way < N_WAYS; way++) {
+        struct rb_scenario truth;
+        struct rb_err err;
+        bool changed = false;
+        const struct rb_plan *plan = &plans[way];
+        must(rb_scenario_init(&truth, &j->job, &profile, plan->offers, plan->n_offers, plan->catalog, 99, &err), &err);
+        const struct rb_world_result r = carry_out(&truth, plan, run, way == REPLANNED ? &changed : NULL);
+        count(t, way, &r, plan->deadline_us);
+        t->n_changed += changed;
+        rb_scenario_finish(&truth);
+    }
     t->n++;
-    rb_scenario_finish(&truth);
-    rb_scenario_finish(&oracles_truth);
 }
 
 static bool try_job(uint64_t seed, uint32_t number, const struct bench_case *c, int n_runs, struct tally *out)
 {
     struct random_job j;
     struct rb_profile believed, known;
-    struct rb_plan plan, oracles;
+    struct rb_plan plans[N_WAYS];
     random_job_init(&j, seed, number, 1, 1);
-    const bool ok = make_plans(&j, c, &believed, &known, &plan, &oracles);
+    const bool ok = make_plans(&j, c, &believed, &known, plans);
+    if (ok && getenv("REPLAN_SHOW")) {
+        show_plan("planned", &plans[OPEN]);
+        show_plan("to be re-planned", &plans[REPLANNED]);
+        show_plan("oracle's", &plans[ORACLE]);
+    }
     for (int i = 0; i < n_runs && ok; i++)
-        try_run(&j, number, c, (uint32_t)i, &plan, &oracles, out);
+        try_run(&j, number, c, (uint32_t)i, plans, out);
     random_job_finish(&j);
     return ok;
 }
@@ -239,6 +269,8 @@ static void try_case(const struct bench_case *c, int n_runs, int n_jobs, uint64_
     struct ratio to_open[N_WAYS] = {0}, to_oracle = {0};
     for (int number = 0; number < n_jobs; number++) {
         struct tally t = {0};
+        if (getenv("REPLAN_JOB") && number != atoi(getenv("REPLAN_JOB")))
+            continue;
         if (!try_job(seed, (uint32_t)number, c, n_runs, &t))
             continue;
         for (int way = 0; way < N_WAYS; way++) {
