@@ -44,6 +44,8 @@ static const struct rb_option plan_options[] = {
     {"pareto", 0, RB_OPT_STRING, false, "FILE", "write (.json) or draw (.svg) cost against deadline for every planner; with --best-for, what other budgets find",
      0, 0},
     {"marginal", 0, RB_OPT_FLAG, false, NULL, "show what a little more time would save (on a terminal always)", 0, 0},
+    {"with-replanning", 0, RB_OPT_FLAG, false, NULL,
+     "count on runs that leave their plan (on_drift: replan): begin with the nodes that then cost least", 0, 0},
     {"verify", 0, RB_OPT_INT, false, "N", "simulate the plan N times afresh and compare the estimate with that", 2,
      1000000},
     {"check", 0, RB_OPT_FLAG, false, NULL,
@@ -264,7 +266,7 @@ static bool find_comparison(const struct rb_args *args, const struct comparison 
 static bool check_alone(const struct rb_args *args, const char *option, bool explains, struct rb_err *err)
 {
     static const char *const of_one_plan[] = {"output", "verify",   "max-price-age", "html",
-                                              "gantt",  "marginal", "explain"};
+                                              "gantt",  "marginal", "with-replanning", "explain"};
     const size_t n = sizeof of_one_plan / sizeof of_one_plan[0] - explains;
     for (size_t i = 0; i < n; i++) {
         if (is_given(args, of_one_plan[i]))
@@ -302,6 +304,12 @@ static bool check_options(const struct rb_args *args, struct rb_err *err)
         return false;
     if (is_given(args, "pareto") && !is_given(args, "best-for") && is_given(args, "planner"))
         return rb_err_set(err, RB_E_OPTIONS_CONFLICT, "--pareto shows every planner: leave --planner out");
+    static const char *const not_with_replanning[] = {"best-for", "time-limit"};
+    for (int i = 0; i < 2 && is_given(args, "with-replanning"); i++) {
+        if (is_given(args, not_with_replanning[i]))
+            return rb_err_set(err, RB_E_OPTIONS_CONFLICT, "--with-replanning plays more than a thousand runs of one plan: leave --%s out",
+                              not_with_replanning[i]);
+    }
     return rb_plan_check_pictures(args, err) &&
            (!comparison || check_alone(args, comparison->option, comparison->explains, err));
 }
@@ -359,7 +367,13 @@ static bool plan_job(const struct rb_args *args, struct rb_plan_inputs *in, stru
                    ? rb_infeasible_explain(&req, planner, &result, rb_args_flag(args, "json"), &in->arena, err)
                    : false;
     req.job = plan.job; // data.stay has chosen its place
+    RB_AUTO(rb_buf_finish) struct rb_buf replanned = RB_BUF_INIT;
+    if (rb_args_flag(args, "with-replanning") &&
+        !rb_plan_with_replanning(&req, planner, &in->arena, &plan, &replanned, err))
+        return false;
     rb_plan_wipe_line();
+    if (replanned.len > 0)
+        rb_info("%.*s", (int)replanned.len - 1, rb_buf_str(&replanned));
     if (!rb_plan_check_prices(args, &plan, err))
         return false;
     if (rb_args_flag(args, "marginal") && !result.marginal.exists)

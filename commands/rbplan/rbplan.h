@@ -13,6 +13,10 @@ extern const struct rb_command rb_plan_approve, rb_plan_diff, rb_plan_explain, r
 
 // Fills in what the planner cannot know: the tool, the job's path as seen from `output` (NULL: from here), the digests.
 void rb_plan_sign(struct rb_plan *plan, struct rb_plan_inputs *in, const char *output);
+// --with-replanning: *io, which keeps its limits by itself, gives way to a cheaper one if there is one whose runs keep them
+// because they are re-planned. *out: what such runs cost, one line. Takes a minute and more of CPU time.
+bool rb_plan_with_replanning(const struct rb_plan_request *req, const char *planner, struct rb_arena *arena,
+                             struct rb_plan *io, struct rb_buf *out, struct rb_err *err);
 // Checks the age of the plan's prices: with --max-price-age, one that is older or of unknown age is an error (exit 7);
 // otherwise it is a warning on stderr.
 bool rb_plan_check_prices(const struct rb_args *args, const struct rb_plan *plan, struct rb_err *err);

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/errors/log.h"
+#include "executor/run/drift.h"
 #include "simulator/model/evaluate.h"
 #include "simulator/world/world_evaluate.h"
 
@@ -40,9 +41,12 @@ static bool still_fits(const struct rb_plan *plan, int64_t deadline_us, int64_t 
         return false;
     const bool ok = estimate_anew(&scenario, plan, deadline_us, budget_uusd, &estimate, err);
     rb_scenario_finish(&scenario);
-    if (!ok || estimate.p_both >= plan->confidence)
+    // A plan that counts on re-planning keeps its limits less often by itself.
+    const double promised = plan->estimate.p_both, c = plan->confidence;
+    const double asked_p = promised < c ? promised - RB_DRIFT_MARGIN : c;
+    if (!ok || estimate.p_both >= asked_p)
         return ok;
-    rb_format_probabilities(estimate.p_both, plan->confidence, kept, asked);
+    rb_format_probabilities(estimate.p_both, asked_p, kept, asked);
     return rb_err_set(err, RB_E_PLAN_LATE,
                       "the plan no longer fits: it keeps deadline (%s from now) and budget with probability %s, %s is "
                       "asked for, and 95 %% of its runs take up to %s; plan again with `rbplan`",
