@@ -4,6 +4,7 @@
 #include "executor/journal/journal.h"
 #include "executor/journal/run_lock.h"
 #include "executor/run/reaction.h"
+#include "executor/run/replanning.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -26,8 +27,11 @@ static void report_waiting(const struct rb_run_files *f, int pid)
     struct rb_journal *journal = NULL;
     struct rb_note *notes;
     int n = 0;
-    const bool spoke = rb_journal_open_reader(f->journal, &journal, NULL) &&
-                       rb_journal_notes(journal, &arena, &notes, &n, NULL) && n > 0;
+    if (rb_journal_open_reader(f->journal, &journal, NULL))
+        rb_journal_notes(journal, &arena, &notes, &n, NULL);
+    while (n > 0 && strcmp(notes[n - 1].kind, RB_REPLANNING_NOTE) == 0)
+        n--; // not for people
+    const bool spoke = n > 0;
     rb_info("process %d has not ended yet%s%s (Ctrl-C ends this waiting, not the stop)", pid,
             spoke ? "; its last message: " : "", spoke ? notes[n - 1].text : "");
     rb_journal_close(journal);
