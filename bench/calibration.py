@@ -6,7 +6,7 @@ measures and while it runs: under load the two differ, and that is part of what 
 
 The job is examples/digits; --short makes epochs shorter, for cycles of some 100 seconds. --load N keeps N processes busy beside it.
 
---replan RHO: are runs that are re-planned as `rbsim --replan` says? The profile is told that its training times may be off by RHO (a
+--replan RHO: are runs that are re-planned as `rbsim --replan` says? The profile says that its training times may be off by RHO (a
 standard deviation of the logarithm), each run trains faster or slower by a factor drawn from that, and what rbsim says of the plan
 with re-planning is what counts as predicted.
 
@@ -44,7 +44,7 @@ def start_mock(build, cloud, state, seed, log):
 SHORT_EPOCH_S, EPOCH_S = 2.5, 3.2  # as in the job
 SHORT = ["run=/usr/bin/python3 train.py --epoch-seconds %g --startup-seconds 0.6 $RB_ARGS" % SHORT_EPOCH_S]
 PACE_FILE = "epoch_seconds"  # with --replan: read by every trial, so that its plan knows nothing of it
-RUNS_TOLD = 256
+RUNS_STATED = 256
 
 
 class Load(threading.Thread):
@@ -80,7 +80,7 @@ def set_pace(folder, seconds):
 
 
 def unsure_profile(plan, rho, path):
-    """The plan's profile, told that its training times may be off by rho."""
+    """The plan's profile, which now says that its training times may be off by rho."""
     model = json.load(open(plan))["profile"]["model"]
     for training in model["training"]:
         training["relative_error"] = rho
@@ -89,15 +89,15 @@ def unsure_profile(plan, rho, path):
 
 
 def replanned(run, work, sets, deadline, seed, rho, epoch_s):
-    """Plans once more, unsure; asks rbsim what such runs take; then changes the pace. What is told of time and cost."""
+    """Plans once more, unsure; asks rbsim what such runs take; then changes the pace. What it says of time and cost."""
     draw = random.Random(seed)
     unsure_profile(work + "/plan.json", rho, work + "/unsure.json")
     job = work + "/digits/job.yaml"
     run("rbplan", job, "--deadline", deadline, "--set", "seed=%d" % seed, "--set", "on_drift=replan", *sets, "--profile-file", work + "/unsure.json",
         "-o", work + "/plan.json")
-    told = json.loads(run("rbsim", "--plan", work + "/plan.json", "--replan", "--replicates", str(RUNS_TOLD), "--json", job))
+    stated = json.loads(run("rbsim", "--plan", work + "/plan.json", "--replan", "--replicates", str(RUNS_STATED), "--json", job))
     set_pace(work + "/digits", epoch_s * math.exp(draw.gauss(-rho * rho / 2, rho)))
-    return told
+    return stated
 
 
 def cycle(build, i, wait_s, short, rho):
@@ -131,7 +131,7 @@ def cycle(build, i, wait_s, short, rho):
             run("rbprofile", "provision", "--infra", "mock/us-east-1", "--instance-type", "g4dn.12xlarge", "-n", "5", "--port", str(port))
             measured, load = load.stop(), None
             run("rbplan", job, "--deadline", deadline, "--set", "seed=%d" % (7000 + i), *sets, "-o", work + "/plan.json")
-            told = replanned(run, work, sets, deadline, 7000 + i, rho, epoch_s) if rho else None
+            stated = replanned(run, work, sets, deadline, 7000 + i, rho, epoch_s) if rho else None
             load = Load()
             run("rbrun", work + "/plan.json", "--yes", "--json", ok=(0, 4))  # 4: the deadline came first; that counts as late
             report = json.loads(run("rbrun", "report", "--json"))
@@ -143,9 +143,9 @@ def cycle(build, i, wait_s, short, rho):
             mock.send_signal(signal.SIGTERM)
             mock.wait()
     shutil.rmtree(work)
-    for what in ("time", "cost") if told else ():
+    for what in ("time", "cost") if stated else ():
         key = "time_us" if what == "time" else "cost_uusd"
-        report[key]["predicted"] = told[key]
+        report[key]["predicted"] = stated[key]
     return {"cycle": i, "time": report["time_us"], "cost": report["cost_uusd"], "stages": report["stages"],
             "left": report["leak_check"]["instances_left"], "load": {"measured": measured, "ran": ran},
             "errors": {"unit": [t.get("relative_error") for t in model["training"]],

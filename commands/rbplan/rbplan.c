@@ -307,7 +307,8 @@ static bool check_options(const struct rb_args *args, struct rb_err *err)
     static const char *const not_with_replanning[] = {"best-for", "time-limit"};
     for (int i = 0; i < 2 && is_given(args, "with-replanning"); i++) {
         if (is_given(args, not_with_replanning[i]))
-            return rb_err_set(err, RB_E_OPTIONS_CONFLICT, "--with-replanning plays more than a thousand runs of one plan: leave --%s out",
+            return rb_err_set(err, RB_E_OPTIONS_CONFLICT,
+                              "--with-replanning plays more than a thousand runs of one plan: leave --%s out",
                               not_with_replanning[i]);
     }
     return rb_plan_check_pictures(args, err) &&

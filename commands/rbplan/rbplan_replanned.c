@@ -79,8 +79,8 @@ bool rb_plan_with_replanning(const struct rb_plan_request *req, const char *plan
     for (int i = 1; i < n; i++)
         plans[i] = &others[i - 1];
     const int ranked = req->samples < RB_WORTH_RANKED ? req->samples : RB_WORTH_RANKED;
-    const int told = req->samples < RB_WORTH_TOLD ? req->samples : RB_WORTH_TOLD;
-    if (!rb_worth_choose(plans, n, ranked, told, req->threads, &chosen, &worth, err))
+    const int stated = req->samples < RB_WORTH_STATED ? req->samples : RB_WORTH_STATED;
+    if (!rb_worth_choose(plans, n, ranked, stated, req->threads, &chosen, &worth, err))
         return false;
     if (chosen > 0) {
         *io = others[chosen - 1];
@@ -89,6 +89,6 @@ bool rb_plan_with_replanning(const struct rb_plan_request *req, const char *plan
     rb_buf_printf(out, "with re-planning: %s (%s to %s), P(limits kept) %.3f (%.3f to %.3f), by %d simulated runs, at 95 %%\n",
                   rb_format_money((int64_t)worth.cost_uusd.mean, mean), rb_format_money((int64_t)worth.cost_uusd.low, low),
                   rb_format_money((int64_t)worth.cost_uusd.high, high), worth.kept.share, worth.kept.low, worth.kept.high,
-                  told);
+                  stated);
     return true;
 }

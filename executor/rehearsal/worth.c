@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-enum { FIRST_TOLD = 1 << 16 }; // runs that no choice has used
+enum { FIRST_STATED = 1 << 16 }; // runs that no choice has used
 
 static struct rb_worth worth_by(const struct rb_plan *plan, const struct rb_world_result *runs, int n)
 {
@@ -18,7 +18,8 @@ static struct rb_worth worth_by(const struct rb_plan *plan, const struct rb_worl
     return (struct rb_worth){rb_share_of(n_kept, n), rb_mean_of(cost_uusd, n)};
 }
 
-bool rb_worth_of(const struct rb_plan *plan, uint32_t first, int n, int threads, struct rb_worth *out, struct rb_err *err)
+bool rb_worth_of(const struct rb_plan *plan, uint32_t first, int n, int threads, struct rb_worth *out,
+                 struct rb_err *err)
 {
     RB_AUTO(rb_auto_free) struct rb_world_result *results = rb_xcalloc((size_t)n, sizeof *results);
     const struct rb_world_runs runs = {
@@ -50,7 +51,7 @@ static int cheapest(const struct rb_worth *worth, const bool *is_out, int n, dou
     return best;
 }
 
-bool rb_worth_choose(const struct rb_plan *const *plans, int n, int ranked, int told, int threads, int *out_chosen,
+bool rb_worth_choose(const struct rb_plan *const *plans, int n, int ranked, int stated, int threads, int *out_chosen,
                      struct rb_worth *out, struct rb_err *err)
 {
     const double confidence = plans[0]->confidence;
@@ -62,7 +63,7 @@ bool rb_worth_choose(const struct rb_plan *const *plans, int n, int ranked, int 
     }
     for (;;) {
         const int i = cheapest(worth, is_out, n, confidence);
-        if (!rb_worth_of(plans[i], FIRST_TOLD, told, threads, out, err))
+        if (!rb_worth_of(plans[i], FIRST_STATED, stated, threads, out, err))
             return false;
         *out_chosen = i;
         if (i == 0 || out->kept.share >= confidence)

@@ -7,7 +7,7 @@
 
 enum {
     RB_WORTH_RANKED = 128, // runs that plans are compared by
-    RB_WORTH_TOLD = 1024,  // others, which had no part in the choice
+    RB_WORTH_STATED = 1024,  // others, which had no part in the choice
 };
 
 struct rb_worth {
@@ -17,12 +17,13 @@ struct rb_worth {
 
 // Runs first..first+n-1 of the plan in virtual time, each re-planned as rbrun would (rehearsal.h): a tenth of a second and
 // more of CPU time each. n >= 1; no result depends on the number of threads.
-bool rb_worth_of(const struct rb_plan *plan, uint32_t first, int n, int threads, struct rb_worth *out, struct rb_err *err);
+bool rb_worth_of(const struct rb_plan *plan, uint32_t first, int n, int threads, struct rb_worth *out,
+                 struct rb_err *err);
 
 // The first of these plans [n], n >= 1, keeps the confidence by itself. Chooses the one that costs least when its runs
 // are re-planned, among those that then keep their limits with that confidence; out: what is said of it, by runs that have
-// not chosen it. The more runs, ranked and told, the surer.
-bool rb_worth_choose(const struct rb_plan *const *plans, int n, int ranked, int told, int threads, int *out_chosen,
+// not chosen it. The more runs, ranked and stated, the surer.
+bool rb_worth_choose(const struct rb_plan *const *plans, int n, int ranked, int stated, int threads, int *out_chosen,
                      struct rb_worth *out, struct rb_err *err);
 
 #endif

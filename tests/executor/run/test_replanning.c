@@ -343,7 +343,7 @@ static void what_was_changed_outlives_the_controller(void **state)
 
 enum { LOOK_US = 10 * RB_US_PER_S, MOST_LOOKS = 200, USUAL_STEP = 5 };
 
-// A look at a run whose journal had so many events.
+// A look at a run, when its journal had this number of events.
 struct looked {
     int n_events;
     struct rb_progress now;
@@ -363,7 +363,7 @@ static void note_state(struct killed_run *k)
         rb_controller_note(k->slow.r.controller, RB_REPLANNING_NOTE, "%s", line);
 }
 
-// As a session does it. Whoever dies before it has written what it decided has not looked.
+// As a session does it. A process that dies before it has written what it decided has not looked.
 static void look_and_note(struct killed_run *k)
 {
     struct slow_run *s = &k->slow;
@@ -463,7 +463,7 @@ static bool read_advice(void *ctx, const struct rb_event *e, struct rb_err *err)
     return true;
 }
 
-// What a process decides that nobody has killed, at the same looks.
+// What a process decides that was not killed, at the same looks.
 static void decide_again(struct killed_run *k, const struct looked *l)
 {
     struct slow_run *s = &k->slow;
@@ -531,9 +531,11 @@ static void a_killed_run_gets_the_same_advice(void **state)
     int n_same = 0, n_killed = 0;
     for (int64_t n = 0; n < n_writes; n += n == 0 ? 2 : step) {
         RB_AUTO(rb_buf_finish) struct rb_buf advice = RB_BUF_INIT, again = RB_BUF_INIT;
-        const int64_t n_its = run_killed(deadline_us, n, n / step % 2 ? RB_JOURNAL_DIES_AFTER : RB_JOURNAL_DIES_AT, &advice, &again);
+        const enum rb_journal_death how = n / step % 2 ? RB_JOURNAL_DIES_AFTER : RB_JOURNAL_DIES_AT;
+        const int64_t n_its = run_killed(deadline_us, n, how, &advice, &again);
         if (strcmp(rb_buf_str(&advice), rb_buf_str(&again)) != 0)
-            print_error("killed at write %d, its journal has\n%snot killed:\n%s", (int)n, rb_buf_str(&advice), rb_buf_str(&again));
+            print_error("killed at write %d, its journal has\n%snot killed:\n%s", (int)n, rb_buf_str(&advice),
+                        rb_buf_str(&again));
         assert_string_equal(rb_buf_str(&advice), rb_buf_str(&again));
         if (n == 0) {
             n_writes = n_its;
@@ -544,7 +546,7 @@ static void a_killed_run_gets_the_same_advice(void **state)
         n_killed++;
         n_same += strcmp(rb_buf_str(&advice), rb_buf_str(&undisturbed)) == 0;
     }
-    print_message("%d kills at %d writes; the advice is that of the run that nobody killed, to the byte, in %d\n%s", n_killed,
+    print_message("%d kills at %d writes; the advice is that of the undisturbed run, to the byte, in %d\n%s", n_killed,
                   (int)n_writes, n_same, rb_buf_str(&undisturbed));
     assert_true(2 * n_same > n_killed); // the others learn later which nodes they have
 }

@@ -58,7 +58,7 @@ static void a_cheaper_plan_is_begun_with_where_its_runs_keep_the_limits(void **s
     assert_int_equal(choose(&t, 420 * RB_US_PER_S, &worth), 0); // too late for it, whatever is bought afterwards
 }
 
-static void what_is_told_does_not_depend_on_threads(void **state)
+static void what_is_stated_does_not_depend_on_threads(void **state)
 {
     (void)state;
     static struct two_plans t;
@@ -74,7 +74,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_cheaper_plan_is_begun_with_where_its_runs_keep_the_limits),
-        cmocka_unit_test(what_is_told_does_not_depend_on_threads),
+        cmocka_unit_test(what_is_stated_does_not_depend_on_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

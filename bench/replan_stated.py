@@ -3,7 +3,7 @@
 1,024 runs say beside as many other runs as you like. For each job the means of time and cost, whose difference must be within 2.6
 standard errors of its own (99 % each), and the probability of keeping the deadline, likewise.
 
-usage: bench/replan_told.py [--build DIR] [--told N] [--fresh N] [--job NAME]"""
+usage: bench/replan_stated.py [--build DIR] [--stated N] [--fresh N] [--job NAME]"""
 import argparse
 import json
 import math
@@ -27,7 +27,7 @@ confidence: 0.95
 """
 
 PROFILE = """format: rb-profile/1
-name: told
+name: stated
 unit: epoch
 source: made up
 training:
@@ -73,21 +73,21 @@ def share_of(said, pooled):
     return said["p_kept"]["mean"], pooled * (1 - pooled) / said["replicates"]
 
 
-def check(build, folder, name, n_told, n_fresh):
+def check(build, folder, name, n_stated, n_fresh):
     for suffix, text in ((".yaml", JOB % dict(JOBS[name], name=name)), (".profile.yaml", PROFILE), (".csv", PRICES)):
         with open(folder + "/" + name + suffix, "w", encoding="utf-8") as f:
             f.write(text)
     path = folder + "/" + name
     subprocess.run([build + "/rbplan", path + ".yaml", "--profile-file", path + ".profile.yaml", "--prices", path + ".csv", "-o", path + ".json"],
                    check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    planned = simulate(build, folder, name, 3, n_told)
-    told, fresh = (simulate(build, folder, name, seed, n, "--replan") for seed, n in ((1, n_told), (2, n_fresh)))
-    pooled = (told["kept"] + fresh["kept"] + 1) / (n_told + n_fresh + 2)
-    off = {key: apart(mean_of(told, key), mean_of(fresh, key)) for key in ("time_us", "cost_uusd")}
-    off["P"] = apart(share_of(told, pooled), share_of(fresh, pooled))
+    planned = simulate(build, folder, name, 3, n_stated)
+    stated, fresh = (simulate(build, folder, name, seed, n, "--replan") for seed, n in ((1, n_stated), (2, n_fresh)))
+    pooled = (stated["kept"] + fresh["kept"] + 1) / (n_stated + n_fresh + 2)
+    off = {key: apart(mean_of(stated, key), mean_of(fresh, key)) for key in ("time_us", "cost_uusd")}
+    off["P"] = apart(share_of(stated, pooled), share_of(fresh, pooled))
     ok = all(abs(x) <= WITHIN for x in off.values())
-    print("%s: told $%.4f, P %.3f [%.3f, %.3f]; fresh $%.4f, P %.3f; apart by %s standard errors; as planned $%.4f, P %.3f; other nodes in %.2f%s" % (
-        name, told["cost_uusd"]["mean"] / 1e6, *(told["p_kept"][k] for k in ("mean", "low", "high")), fresh["cost_uusd"]["mean"] / 1e6,
+    print("%s: stated $%.4f, P %.3f [%.3f, %.3f]; fresh $%.4f, P %.3f; apart by %s standard errors; as planned $%.4f, P %.3f; other nodes in %.2f%s" % (
+        name, stated["cost_uusd"]["mean"] / 1e6, *(stated["p_kept"][k] for k in ("mean", "low", "high")), fresh["cost_uusd"]["mean"] / 1e6,
         fresh["p_kept"]["mean"], ", ".join("%s %.1f" % x for x in off.items()), planned["cost_uusd"]["mean"] / 1e6, planned["p_kept"]["mean"],
         fresh["replanned"] / n_fresh, "" if ok else ": NOT within its error"), flush=True)
     return ok
@@ -96,12 +96,12 @@ def check(build, folder, name, n_told, n_fresh):
 def main():
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     p.add_argument("--build", default=os.path.join(ROOT, "build"))
-    p.add_argument("--told", type=int, default=1024)
+    p.add_argument("--stated", type=int, default=1024)
     p.add_argument("--fresh", type=int, default=4096)
     p.add_argument("--job", choices=sorted(JOBS))
     a = p.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        ok = [check(os.path.abspath(a.build), folder, name, a.told, a.fresh) for name in ([a.job] if a.job else JOBS)]
+        ok = [check(os.path.abspath(a.build), folder, name, a.stated, a.fresh) for name in ([a.job] if a.job else JOBS)]
     sys.exit(0 if all(ok) else 1)
 
 
