@@ -92,12 +92,13 @@ static double least_of(const struct rb_progress *now)
     return fmin(now->p_on_time, now->p_in_budget); // of one that is NaN the other
 }
 
-// Before a unit was trained only nodes that are late or lost are news: the probability is less than it was at first. With
-// trials at work it is less for another reason, too: their layouts may all be as wrong as each other (docs/MODEL.md).
+// In the first stage, before a unit was trained, only nodes that are late or lost are news: the probability is less than
+// it was at first. With trials at work it is less for another reason, too: their layouts may all be as wrong as each
+// other (docs/MODEL.md).
 static bool is_short(const struct rb_replanning *r, struct rb_prediction *p, const struct rb_progress *now)
 {
     struct rb_prediction_pace pace;
-    const bool waits = r->mode == RB_DRIFT_REPLAN && !rb_prediction_pace(p, &pace);
+    const bool waits = r->mode == RB_DRIFT_REPLAN && now->stage <= 0 && !rb_prediction_pace(p, &pace);
     const int first_ppm = r->first_ppm[now->n_by_state[RB_TRIAL_RUNNING] > 0];
     const double c = waits && first_ppm >= 0 ? fmin(r->confidence, 1e-6 * first_ppm) : r->confidence;
     return least_of(now) < c - RB_DRIFT_MARGIN;
