@@ -235,8 +235,15 @@ bool rb_plan_assemble(struct rb_search *search, const struct rb_planner *planner
 
     struct rb_plan plan;
     fill_request(search, planner->name, &plan);
-    if (!fill_stages(&a, result, &plan, err) ||
-        (!search->req->alone && !fill_baselines(&a, result->early.any ? NULL : &result->best, &plan, err)))
+    if (!fill_stages(&a, result, &plan, err))
+        return false;
+    plan.offers = a.offers;
+    plan.n_offers = a.n_offers;
+    if (!planner->on_average && plan.estimate.p_both < plan.confidence) {
+        *out = plan;
+        return true;
+    }
+    if (!search->req->alone && !fill_baselines(&a, result->early.any ? NULL : &result->best, &plan, err))
         return false;
     plan.admit_until_us = result->best.admit_until_us;
     plan.bound = bound_of(result, search->scenario, planner->name, &plan.estimate, arena);
@@ -244,7 +251,6 @@ bool rb_plan_assemble(struct rb_search *search, const struct rb_planner *planner
     refer_to_fallbacks(&a);
     if (is_safe)
         fill_spot_stand_ins(&a, n_used);
-    plan.offers = a.offers;
     plan.n_offers = a.n_offers;
     plan.fallbacks = a.fallbacks;
     plan.n_fallbacks = a.n_fallbacks;

@@ -21,7 +21,8 @@ struct rb_assembly {
     int n_spot;
 };
 
-// Everything in *out lives in the arena. The result's estimate may become more exact. Errors: of the baselines, and of a
+// Everything in *out lives in the arena. The result's estimate may become more exact. A plan whose estimate misses the
+// confidence is for no reader: it has its stages and their offers, and nothing beside them. Errors: of the baselines, and of a
 // policy that cannot follow such a plan.
 bool rb_plan_assemble(struct rb_search *search, const struct rb_planner *planner, struct rb_plan_result *result,
                       struct rb_arena *arena, struct rb_plan *out, struct rb_err *err);

@@ -282,6 +282,7 @@ static bool plan_until_kept(struct rb_search *search, const struct rb_planner *p
 {
     const struct rb_plan_request *asked = search->req;
     struct rb_plan_request sooner;
+    bool is_late = false;
     int hurried = 0;
     *out_missed = false;
     for (int attempt = 0; attempt < MOST_ATTEMPTS + hurried; attempt++) {
@@ -302,7 +303,7 @@ static bool plan_until_kept(struct rb_search *search, const struct rb_planner *p
         if (!rb_plan_assemble(search, planner, out_result, arena, out_plan, err))
             return false;
         phase->until = ANY_UNTIL;
-        const bool is_late = rb_search_out_of_time(search);
+        is_late = rb_search_out_of_time(search);
         const struct rb_estimate *e = rb_plan_as_it_stands(out_plan);
         if (planner->on_average || e->p_both >= asked->confidence)
             return !out_plan->spot || asked->objective != RB_OBJECTIVE_MIN_COST ||
@@ -316,12 +317,14 @@ static bool plan_until_kept(struct rb_search *search, const struct rb_planner *p
         rb_search_forget(search);
         if (!rb_search_nearest_of(search, &best, 1, out_result, err))
             return false;
-        if (is_late)
+        if (is_late) { // no time to estimate it again
+            out_result->best.estimate = best.estimate;
             break;
+        }
         if (hurries)
             ask_for_sooner(search, asked, ++hurried, &sooner);
     }
-    if (out_result->best.n_stages > 0 && !rb_estimate_candidate(search, &out_result->best, NULL, err))
+    if (!is_late && out_result->best.n_stages > 0 && !rb_estimate_candidate(search, &out_result->best, NULL, err))
         return false;
     if (!planner->on_average)
         drop_what_was_asked(search->req, out_result);

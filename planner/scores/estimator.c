@@ -10,7 +10,7 @@
 
 #define STAGE_RUNS  1024    // for the quantiles of single stages
 #define STAGE_PART  0.04    // of a time limit, for these
-#define FIRST_LOOK  512     // runs of the engine
+#define FIGURE_RUNS 512     // of the engine, behind a figure that is shown of a plan far below the confidence
 #define HOPELESS    5.0      // standard errors below the confidence
 #define MEAN_KNOWN  0.0015  // relative standard error of the mean cost
 #define MOST_RUNS   1000000 // the range of run numbers that no search has used
@@ -83,30 +83,39 @@ static bool is_by_engine(const struct rb_search *search, const struct rb_candida
     return rb_plan_meets_down_markets(&plan);
 }
 
+struct judged {
+    const struct rb_search *search;
+    int fewest; // runs
+};
+
 // A plan far below the confidence needs no more runs; those that wait for a market are the longest.
-static bool is_hopeless(const struct rb_search *search, const struct rb_estimate *e)
+static bool is_hopeless(void *ctx, const struct rb_estimate *e)
 {
-    return !search->on_average && e->p_both + HOPELESS * fmax(e->stderr_.p_both, 1e-3) < search->req->confidence;
+    const struct judged *j = ctx;
+    return !j->search->on_average && e->samples >= j->fewest &&
+           e->p_both + HOPELESS * fmax(e->stderr_.p_both, 1e-3) < j->search->req->confidence;
 }
 
+// A plan that misses the confidence is looked at no further (rb_plan_assemble), so the fewest runs that show that will do.
+// Without stages it is a baseline or the nearest plan, whose figures are shown.
 static bool engine_runs(struct rb_search *search, struct rb_candidate *c, const struct rb_plan_stage *stages,
                         struct rb_plan_stage *out_stages, struct rb_err *err)
 {
     const struct rb_plan plan = rb_engine_plan(search, c, stages);
-    const int samples = search->req->samples;
-    struct rb_world_runs asked = {
-        .samples = samples < FIRST_LOOK ? samples : FIRST_LOOK,
+    const struct rb_plan_request *req = search->req;
+    struct judged judged = {search, out_stages ? 0 : FIGURE_RUNS};
+    const struct rb_world_runs asked = {
+        .samples = req->samples,
         .first = RB_UNSEEN_RUNS,
-        .threads = search->req->threads,
-        .deadline_us = search->req->deadline_us,
-        .budget_uusd = search->req->budget_uusd,
+        .threads = req->threads,
+        .deadline_us = req->deadline_us,
+        .budget_uusd = req->budget_uusd,
         .past_budget = true,
+        .enough = is_hopeless,
+        .enough_ctx = &judged,
+        .stop = req->out_of_time,
+        .stop_ctx = req->out_of_time_ctx,
     };
-    if (!rb_world_evaluate(search->scenario, &plan, &asked, &c->estimate, out_stages, err))
-        return false;
-    if (asked.samples == samples || is_hopeless(search, &c->estimate))
-        return true;
-    asked.samples = samples;
     return rb_world_evaluate(search->scenario, &plan, &asked, &c->estimate, out_stages, err);
 }
 

@@ -279,6 +279,38 @@ static void sum_up_phases(const struct rb_world_phase *phases, int n, int n_stag
     }
 }
 
+// The first n runs are made. Is the estimate of these all that is wanted?
+static bool ends_after(const struct rb_world_runs *runs, const struct rb_world_result *results, int n)
+{
+    if (runs->stop && runs->stop(runs->stop_ctx))
+        return true;
+    const int looks = n / RB_WORLD_LOOK;
+    if (!runs->enough || (looks & (looks - 1)) != 0)
+        return false;
+    const struct rb_estimate so_far = rb_world_estimate(results, n, runs->deadline_us, runs->budget_uusd);
+    return runs->enough(runs->enough_ctx, &so_far);
+}
+
+// *out_made: fewer than runs->samples if they ended earlier.
+static bool run_until_enough(const struct rb_scenario *s, const struct rb_plan *plan, const struct rb_world_runs *runs,
+                             struct rb_world_result *out, struct rb_world_phase *out_phases, int *out_made, struct rb_err *err)
+{
+    const bool in_one_go = !runs->stop && !runs->enough;
+    struct rb_world_runs part = *runs;
+    int made = 0;
+    do {
+        const int rest = runs->samples - made;
+        part.first = runs->first + (uint32_t)made;
+        part.samples = in_one_go || rest < RB_WORLD_LOOK ? rest : RB_WORLD_LOOK;
+        if (!rb_world_replicates(s, plan, &part, out + made,
+                                 out_phases ? out_phases + (size_t)made * (size_t)plan->n_stages : NULL, err))
+            return false;
+        made += part.samples;
+    } while (made < runs->samples && !ends_after(runs, out, made));
+    *out_made = made;
+    return true;
+}
+
 bool rb_world_evaluate(const struct rb_scenario *s, const struct rb_plan *plan, const struct rb_world_runs *runs,
                        struct rb_estimate *out, struct rb_plan_stage *out_stages, struct rb_err *err)
 {
@@ -287,11 +319,12 @@ bool rb_world_evaluate(const struct rb_scenario *s, const struct rb_plan *plan, 
     RB_AUTO(rb_auto_free) int64_t *values = rb_xcalloc(n, sizeof *values);
     RB_AUTO(rb_auto_free)
     struct rb_world_phase *phases = out_stages ? rb_xcalloc(n * (size_t)plan->n_stages, sizeof *phases) : NULL;
-    if (!rb_world_replicates(s, plan, runs, results, phases, err))
+    int made;
+    if (!run_until_enough(s, plan, runs, results, phases, &made, err))
         return false;
     if (out_stages)
-        sum_up_phases(phases, runs->samples, plan->n_stages, values, out_stages);
-    *out = rb_world_estimate(results, runs->samples, runs->deadline_us, runs->budget_uusd);
+        sum_up_phases(phases, made, plan->n_stages, values, out_stages);
+    *out = rb_world_estimate(results, made, runs->deadline_us, runs->budget_uusd);
     out->spread_unknown = rb_profile_spread_is_unknown(s->profile);
     return true;
 }

@@ -6,6 +6,7 @@
 #define RB_SIMULATOR_WORLD_EVALUATE_H
 
 #include "samplers/search.h"
+#include "simulator/model/evaluate.h"
 #include "simulator/model/summary.h"
 #include "simulator/world/world.h"
 
@@ -30,14 +31,22 @@ struct rb_world_runs {
     bool (*prepare)(void *ctx, const struct rb_plan *plan, uint32_t replicate, struct rb_world_options *opt, struct rb_err *err);
     void (*finish)(void *ctx, struct rb_world_options *opt);
     void *prepare_ctx;
-    // Makes what gives a run advice (world.h), for the whole of it. Several threads may call it. NULL: nobody does.
+    // Makes what gives a run advice (world.h), for the whole of it. Several threads may call it. NULL: nothing does.
     struct rb_reactor *(*reactor)(const struct rb_plan *plan);
+    // Asked by rb_world_evaluate after RB_WORLD_LOOK runs, twice as many, and so on, with the estimate so far: true ends it,
+    // and the estimate is that of the runs made (its `samples`). Called by the caller's thread. NULL: all runs are made.
+    bool (*enough)(void *ctx, const struct rb_estimate *so_far);
+    // Likewise asked after every RB_WORLD_LOOK runs. NULL: never.
+    bool (*stop)(void *ctx);
+    void *enough_ctx, *stop_ctx;
     // Called after every event of every run, as in world.h, with the run's number. Several threads may call it, but a
     // single run is on one thread. NULL: no observer.
     void (*observe)(void *ctx, uint32_t replicate, const struct rb_engine *e, const struct rb_event *event,
                     const struct rb_actions *actions);
     void *observe_ctx;
 };
+
+#define RB_WORLD_LOOK RB_EVALUATE_FEWEST // runs between two looks
 
 // Figures of one phase of one run; the engine's phases are the plan's stages.
 struct rb_world_phase {

@@ -2,6 +2,8 @@
 // does not know.
 #include "case.h"
 
+#include "tests/base/says.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -94,15 +96,20 @@ static bool warns_of(const struct rb_plan *plan, const char *what)
     return false;
 }
 
+static void set_limit(struct rb_case *c, clock_t *start)
+{
+    c->req.time_limit_us = LIMIT_S * RB_US_PER_S;
+    c->req.out_of_time = out_of_time;
+    c->req.time_used = time_used;
+    c->req.out_of_time_ctx = start;
+}
+
 static void plan_within_limit(struct rb_case *c, struct rb_plan *plan)
 {
     clock_t start = clock();
     struct rb_plan_result result;
     struct rb_err err = {0};
-    c->req.time_limit_us = LIMIT_S * RB_US_PER_S;
-    c->req.out_of_time = out_of_time;
-    c->req.time_used = time_used;
-    c->req.out_of_time_ctx = &start;
+    set_limit(c, &start);
     if (!rb_make_plan(&c->req, "optimal", &c->arena, plan, &result, &err))
         fail_msg("%s", err.message);
     if (time_used(&start) >= FACTOR)
@@ -125,6 +132,44 @@ static void answers_within_the_limit(void **state)
     assert_non_null(plan.bound.why_not);
     // Laws tell the bound, runs the mean: it may err by what it says.
     assert_true(plan.bound.cost_uusd <= plan.estimate.cost_uusd.mean + plan.estimate.error.cost_mean_uusd);
+    case_finish(&c);
+}
+
+// Only the engine knows a market that is mostly down. Each plan is judged by runs of it, and none keeps the confidence.
+static void the_limit_is_kept_where_a_market_is_mostly_down(void **state)
+{
+    (void)state;
+    static const char job[] =
+        "name: down\nmetric: {name: a, goal: maximize}\nparameters: {lr: {min: 0.1, max: 0.9}}\n"
+        "scheduler: {type: sha, num_trials: 256, min_resource: 1, max_resource: 256, eta: 4}\n"
+        "trial: {gpus: {min: 1, max: 4, sizes: [1, 2, 4]}}\n"
+        "run: python t.py\nresources: {infra: [aws/us-east-1], spot: only, max_nodes: 64}\n";
+    static const char known[] =
+        "format: rb-profile/1\nname: p\nunit: epoch\nsource: test\ntraining:\n"
+        "  - {accelerator: T4, base_s: 60, layouts: [{gpus: 1, nodes: 1, speedup: 1.0}, {gpus: 4, nodes: 1, speedup: 3}]}\n"
+        "noise:\n  between: {distribution: lognormal, mean: 1.0, cv: 0.1}\n"
+        "  within: {distribution: lognormal, mean: 1.0, cv: 0.1}\n"
+        "startup_s: 5\ncheckpoint_s: 1.0\nprovisioning:\n"
+        "  - {infra: \"*\", instance_type: \"*\", market: spot, queue_s: 10, init_s: 60, capacity_failure: 0.0,"
+        " spells: {sampled_s: 60, days: 9, up_s: 3600, down_s: 24000, together: 1,"
+        " hazard: [{from_s: 0, per_hour: 0.1}]}}\n";
+    static const char prices[] =
+        "infra,instance_type,accelerator,gpus,gpu_memory_gb,vcpus,memory_gb,market,usd_per_hour\n"
+        "aws/us-east-1,g4dn.12xlarge,T4,4,16,48,192,spot,1.2\n";
+    struct rb_case c;
+    struct rb_plan plan;
+    struct rb_plan_result result;
+    struct rb_err err = {0};
+    clock_t start = clock();
+    case_init(&c, job, known, prices);
+    c.req.samples = SAMPLES;
+    c.req.deadline_us = 8 * 3600 * RB_US_PER_S;
+    set_limit(&c, &start);
+    if (rb_make_plan(&c.req, "optimal", &c.arena, &plan, &result, &err))
+        fail_msg("a plan with P %.3f", plan.estimate.p_both);
+    assert_true(error_says(&err, "RB2001 no plan was found that keeps the constraints"));
+    if (time_used(&start) >= FACTOR)
+        fail_msg("took %.1f times the limit", time_used(&start));
     case_finish(&c);
 }
 
@@ -368,6 +413,7 @@ int main(void)
         cmocka_unit_test(no_limit_makes_a_plan_slower),
         cmocka_unit_test(limits_are_kept_where_runs_are_slow),
         cmocka_unit_test(a_limit_that_is_too_short_is_said_at_once),
+        cmocka_unit_test(the_limit_is_kept_where_a_market_is_mostly_down),
         cmocka_unit_test(what_static_can_plan_needs_no_time),
         cmocka_unit_test(dear_and_fast_offers_are_looked_at_without_time),
         cmocka_unit_test(spot_that_cannot_be_replayed_is_left_out_aloud),
