@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Every relative link of every Markdown file leads somewhere: to a file that is there, and where it names an anchor, to a heading
 of that name. Headings become anchors as on GitHub. Links to other machines are not asked for. Every function that docs/MODEL.md names
-is in the sources.
+is in the sources. Every file that a page names by its path from the root, such as base/loop.h, is in the tree, unless the page itself
+has its reader save it; CHANGELOG names files as they were.
 
 Usage: check_links.py SOURCE_ROOT"""
 import os
@@ -9,13 +10,16 @@ import pathlib
 import re
 import sys
 
+from page import blocks
+
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^ *```")
 HEADING = re.compile(r"^#{1,6} +(.*?) *#*$")
 EXPLICIT = re.compile(r'<a (?:id|name)="([^"]+)">')
 MODEL = "docs/MODEL.md"
 SOURCES = ("base", "profiles", "engine", "simulator", "planner", "samplers", "providers", "executor", "views", "commands", "bench")
-LEFT_OUT = ("build", ".git", "third_party", "node_modules", ".quickstart")
+HISTORY = "CHANGELOG.md"
+LEFT_OUT = ("build", ".git", "node_modules", ".quickstart")
 
 
 def prose(path):
@@ -71,12 +75,26 @@ def gone(root):
                 yield "%s:%d: there is no %s" % (MODEL, number, name)
 
 
+def files_gone(root, page):
+    """Lines of a page that name a file which is not in the tree."""
+    text = page.read_text(encoding="utf-8")
+    folders = sorted(d.name for d in root.iterdir() if d.is_dir() and not d.name.startswith(LEFT_OUT))
+    file = re.compile(r"(?<![\w/.$~{}<>*-])((?:%s)/[\w/.-]*[\w-]\.\w+)(?![\w/*<{])" % "|".join(map(re.escape, folders)))
+    saved = {block.option("name") for block in blocks(text)}
+    for number, line in enumerate(text.split("\n"), 1):
+        for name in file.findall(line):
+            if name not in saved and not (root / name).exists():
+                yield "%s:%d: there is no %s in the tree" % (page.relative_to(root), number, name)
+
+
 def main():
     root = pathlib.Path(sys.argv[1])
     n_pages = n_links = 0
     failed = list(gone(root))
     for page in pages(root):
         n_pages += 1
+        if page.name != HISTORY:
+            failed += files_gone(root, page)
         for number, line in prose(page):
             for target in LINK.findall(re.sub(r"`[^`]*`", "", line)):
                 if re.match(r"[a-z]+:", target):

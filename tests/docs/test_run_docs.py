@@ -3,9 +3,11 @@ import argparse
 import contextlib
 import io
 import os
+import pathlib
 import tempfile
 import unittest
 
+import check_links
 import page as pages
 import run_docs
 import said
@@ -101,6 +103,16 @@ class Pages(unittest.TestCase):
         self.assertTrue(said.agrees(["run a-20260101-010101-abcdef at 2026-01-01T00:00:00Z"],
                                     ["run a-20261121-235959-zzzzzz at 2026-11-21T23:59:59.5Z"], False))
         self.assertFalse(said.agrees(["run a-20260101-010101-abcdef"], ["run b-20260101-010101-abcdef"], False))
+
+    def test_files_that_are_gone_are_found(self):
+        with tempfile.TemporaryDirectory() as root:
+            os.makedirs(os.path.join(root, "base"))
+            pathlib.Path(root, "base", "here.c").touch()
+            page = pathlib.Path(root, "page.md")
+            page.write_text("`base/here.c`, ~/base/x.c, `build/base/x.c` and `base/new.c`:\n\n```c name=base/new.c\n```\n", encoding="utf-8")
+            self.assertEqual(list(check_links.files_gone(page.parent, page)), [])
+            page.write_text("See base/here.c,\nand base/gone.c.\n", encoding="utf-8")
+            self.assertEqual(list(check_links.files_gone(page.parent, page)), ["page.md:2: there is no base/gone.c in the tree"])
 
 
 if __name__ == "__main__":
