@@ -60,7 +60,7 @@ static double saturating(void *ctx, uint32_t replicate, int trial, int64_t resou
     return end - (end - 0.1) * exp(-(double)resource / t) + report_noise(f, replicate, trial, resource);
 }
 
-// Whoever ends high begins slowly: a - (a - 0.1) / (1 + r/t), a = 0.6 + 0.35 q, t = R (0.01 + 0.15 q w).
+// A curve that ends high begins slowly: a - (a - 0.1) / (1 + r/t), a = 0.6 + 0.35 q, t = R (0.01 + 0.15 q w).
 static double crossing(void *ctx, uint32_t replicate, int trial, int64_t resource)
 {
     const struct family *f = ctx;

@@ -146,7 +146,7 @@ static void note(const struct rb_run_node *n, const char *what, const struct rb_
     rb_controller_note(n->c, "spot", "node %d: %s: %s", n->id, what, rb_buf_str(why));
 }
 
-// All of them were refused lately and the node is to wait: the one with the oldest refusal is asked, which tells as much.
+// All of them were refused lately and the node is to wait: the one with the oldest refusal is asked, which shows as much.
 static int oldest_refusal(const struct rb_run_node *n)
 {
     const struct rb_controller *c = n->c;

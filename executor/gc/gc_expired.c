@@ -1,5 +1,5 @@
 // A watchdog has no journal and sees no process: the tags of an instance and the cloud's clock decide. A lease that
-// lapsed a while ago means that nobody renews it. Everything else is spared.
+// lapsed a while ago means that no process renews it. Everything else is spared.
 #include "executor/gc/gc.h"
 
 // Instances of a place without leases, and those of a version that wrote none, have no state but NONE.

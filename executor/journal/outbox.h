@@ -1,5 +1,5 @@
 // The outbox: notices about a run that are to be delivered to its hooks (executor/notify). A notice is written in the
-// transaction of what it tells of, so neither exists without the other; a delivery is open until it is settled, so a
+// transaction of what it reports, so neither exists without the other; a delivery is open until it is settled, so a
 // notice may arrive twice and is never lost. The tables are made when a job with hooks is first opened for writing;
 // programs that do not know them leave them out of account.
 #ifndef RB_EXECUTOR_OUTBOX_H
@@ -19,7 +19,7 @@ struct rb_outbox_notice {
     const char *kind;
     int64_t unix_us;     // when it was written
     int64_t due_unix_us; // not sent before: it may still be replaced
-    int64_t count;       // of what it tells of
+    int64_t count;       // of what it reports
     const char *body;    // a whole JSON document
 };
 

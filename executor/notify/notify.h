@@ -1,5 +1,5 @@
-// Tells the hooks of a job (`notify:`) what happens to its run. A notice is a row of the journal's outbox
-// (executor/journal/outbox.h), written with what it tells of; it is delivered from the loop, to each hook in the order of
+// Reports to the hooks of a job (`notify:`) what happens to its run. A notice is a row of the journal's outbox
+// (executor/journal/outbox.h), written with what it reports; it is delivered from the loop, to each hook in the order of
 // the numbers, and again until the hook has taken it: after 5 s, then twice as long each time up to an hour, for 24 hours.
 // No hook holds up the run. Losses of nodes cause at most one notice a minute: those within a minute of a notice are counted
 // together in the next one.

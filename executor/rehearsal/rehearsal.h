@@ -12,7 +12,7 @@ struct rb_reactor *rb_rehearsal_begin(const struct rb_plan *plan);
 struct rb_rehearsal_times {
     int64_t check_us, search_us;
 };
-// Is called after every check, for programs that measure. NULL: nobody looks.
+// Is called after every check, for programs that measure. NULL: nothing is called.
 typedef void rb_rehearsal_look_fn(void *ctx, int64_t now_us, const struct rb_rehearsal_times *took, const char *words);
 void rb_rehearsal_look(struct rb_reactor *r, rb_rehearsal_look_fn *look, void *ctx);
 

@@ -8,7 +8,7 @@
 // (the job file changed since the plan was made, old prices, a busy host). plan_path: where the plan was read from.
 bool rb_run_check(const struct rb_plan *plan, const char *plan_path, struct rb_err *err);
 
-// What a plan needs of this host, whoever made it: secrets, open files, credentials.
+// What a plan needs of this host, wherever it was made: secrets, open files, credentials.
 bool rb_run_check_host(const struct rb_plan *plan, struct rb_err *err);
 
 // May this process open enough files to follow the plan's trials (rb_launcher_open_files)? n_jobs share its nodes; 1

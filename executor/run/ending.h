@@ -1,5 +1,5 @@
 // How the process that last executed a run ended: the file `ended` in the run's directory, its exit code on the first
-// line, then its error as printed. So whoever followed the run from outside ends in the same way. A process that was
+// line, then its error as printed. So a command that followed the run from outside ends in the same way. A process that was
 // killed leaves none.
 #ifndef RB_EXECUTOR_ENDING_H
 #define RB_EXECUTOR_ENDING_H

@@ -118,7 +118,7 @@ void rb_limits_answer(const char *run_dir, const char *id, const struct rb_limit
         rb_json_put(&j, "{id: %s error: %d deadline_us: %jd|null budget_uusd: %jd|null replanned: %i kept: %i text: %s}", id, 0,
                     answer->deadline_us, answer->budget_uusd, answer->replanned, answer->kept, answer->text);
     if (!write_file(run_dir, ANSWER, &text, &err))
-        rb_warn("%s: %s: whoever changed the limits is not answered", err.file, err.message);
+        rb_warn("%s: %s: the command that changed the limits gets no answer", err.file, err.message);
 }
 
 // ---- the process that asks

@@ -1,6 +1,6 @@
 // How limits are changed while a process executes the run: another process leaves a request in the run's directory, and
 // the one that executes it answers beside it. Each looks at the other's file now and then, so neither waits for long,
-// and whoever dies in between loses nothing: what was taken is in the journal.
+// and a process that dies in between loses nothing: what was taken is in the journal.
 #ifndef RB_EXECUTOR_LIMITS_REQUEST_H
 #define RB_EXECUTOR_LIMITS_REQUEST_H
 
@@ -8,7 +8,7 @@
 
 // Texts as they were typed, NULL: that limit stays.
 struct rb_limits_request {
-    const char *id; // whoever waits for the answer knows it by this
+    const char *id; // the process that waits for the answer knows it by this
     const char *deadline, *budget;
 };
 

@@ -19,7 +19,7 @@ struct rb_spot_choice {
     // The last prediction: of the run after this number of events, at that time.
     int64_t n_seen, n_predicted, predicted_us;
     bool is_known;
-    int64_t latest_us, dearest_uusd;
+    int64_t latest_us, highest_uusd;
 };
 
 static bool is_spot(const struct rb_plan *plan, int fallback)
@@ -57,7 +57,7 @@ static bool predict(struct rb_spot_choice *c, const struct rb_node_question *q)
     c->is_known = rb_prediction_try(c->prediction, NULL, 0, RB_SPOT_RUNS, time_us, cost_uusd);
     if (c->is_known) {
         c->latest_us = at_most(time_us, q->now_us, c->spot.sure_sd);
-        c->dearest_uusd = at_most(cost_uusd, q->spent_uusd, c->spot.sure_sd);
+        c->highest_uusd = at_most(cost_uusd, q->spent_uusd, c->spot.sure_sd);
     }
     return c->is_known;
 }
@@ -147,7 +147,7 @@ static enum rb_spot_mode choose(void *ctx, const struct rb_node_question *q, int
         .slack_s = spare_s + (q->mode == RB_SPOT_IDLE ? c->spot.start_s[RB_SPOT_ON_DEMAND] : 0),
         .unsaved_s = q->unsaved_s + c->unseen_s,
         .ahead_s = (double)c->chooser.every_us / RB_US_PER_S,
-        .spent = (double)c->dearest_uusd,
+        .spent = (double)c->highest_uusd,
     };
     const enum rb_spot_mode mode =
         c->spot.policy ? by_policy(c, &guard, q, &now, out_market) : by_guard(c, &guard, q, &now, out_market);

@@ -1,6 +1,6 @@
 # PID 1 of a pod, behind the line that rbrun puts before it (rb_hard_limit_s): keeps the pod until its deadline. POSIX sh,
 # coreutils. Trials are started by exec in the same container; `.expires` in the home holds the instant of the deadline,
-# which heartbeats move. A pod that nobody has spoken to within ten minutes ends: it got its machine too late.
+# which heartbeats move. A pod that no controller has spoken to within ten minutes ends: it got its machine too late.
 set -u
 umask 077
 cd "$HOME" || exit 1

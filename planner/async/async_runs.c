@@ -22,9 +22,9 @@ double rb_async_events(const struct rb_scenario *s)
     return events;
 }
 
-static int n_compared(const struct rb_scenario *s, int n_told, int part)
+static int n_compared(const struct rb_scenario *s, int n_shown, int part)
 {
-    const double runs = fmin(COMPARED_EVENTS / rb_async_events(s), (double)n_told / part);
+    const double runs = fmin(COMPARED_EVENTS / rb_async_events(s), (double)n_shown / part);
     return runs >= RB_ASYNC_COMPARED      ? RB_ASYNC_COMPARED
            : runs > RB_ASYNC_COMPARED / 4 ? (int)runs
                                             : RB_ASYNC_COMPARED / 4;

@@ -84,7 +84,7 @@ static bool read_num_trials(struct rb_map *m, struct rb_scheduler *s, struct rb_
                s->type);
 }
 
-// `none`: no trial is ever told to stop. A promotion needs eta results, so num_trials trials reach this level at most.
+// `none`: no trial is ever asked to stop. A promotion needs eta results, so num_trials trials reach this level at most.
 static bool highest_reachable(const struct rb_node *max, struct rb_scheduler *s, struct rb_err *err)
 {
     s->max_resource = s->min_resource;

@@ -20,7 +20,7 @@ double rb_reading_quantile_s(const struct rb_job *job, const struct rb_profile *
 // The part that data.bandwidth declares.
 int64_t rb_reading_declared_us(const struct rb_job *job, const struct rb_offer *o);
 
-// False: a new node reads data, and nobody knows how long.
+// False: a new node reads data, and it is unknown how long that takes.
 bool rb_reading_is_known(const struct rb_job *job, const struct rb_profile *p, const struct rb_offer *o);
 
 #endif

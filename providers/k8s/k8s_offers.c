@@ -67,7 +67,7 @@ static bool is_wanted(const struct survey *s, const char *type)
     return s->n_types == 0;
 }
 
-// Where nodes of one type cost differently, in two zones, the dearest counts: nobody knows which one a pod gets.
+// Where nodes of one type cost differently, in two zones, the most expensive counts: it is unknown which one a pod gets.
 static void add(struct survey *s, const struct rb_offer *o)
 {
     for (int i = 0; i < s->found.n_offers; i++) {

@@ -202,7 +202,7 @@ static void ask_token(struct question *q, const char *challenge)
     const char *realm = parameter(q, challenge, "realm"), *service = parameter(q, challenge, "service");
     struct rb_err err = {0};
     RB_AUTO(rb_buf_finish) struct rb_buf scope = RB_BUF_INIT;
-    if (!realm || (rb_http_is_loopback(realm) && !is_here(q))) { // nobody else sends our password to this machine's ports
+    if (!realm || (rb_http_is_loopback(realm) && !is_here(q))) { // no one else sends our password to this machine's ports
         refuse(q, RB_E_IMAGE_REGISTRY, "it asks for a login in a way that is not understood");
         return;
     }

@@ -253,7 +253,7 @@ void rb_replan_make_singles(struct rb_replan *r)
 }
 
 // Over the plan in force, by the runs that screened both. INFINITY: it comes to no end.
-static double dearer_by(const struct rb_replan *r, const struct rb_replan_exchange *x, double time_price)
+static double adds_by(const struct rb_replan *r, const struct rb_replan_exchange *x, double time_price)
 {
     const struct rb_replan_score *base = &r->singles[0].score;
     return x->score.p < 0 ? INFINITY
@@ -274,9 +274,9 @@ static void combine_at(struct rb_replan *r, double time_price)
     double best[RB_LIMIT_STAGES] = {0};
     for (int i = 1; i < r->n_singles; i++) {
         const int s = stage_of(r, &r->singles[i]);
-        const double dearer = dearer_by(r, &r->singles[i], time_price);
-        if (dearer < best[s]) {
-            best[s] = dearer;
+        const double added = adds_by(r, &r->singles[i], time_price);
+        if (added < best[s]) {
+            best[s] = added;
             c.stages[s] = r->singles[i].choices.stages[s];
         }
     }

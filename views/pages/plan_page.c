@@ -116,12 +116,12 @@ static void marginal_fact(const struct rb_plan *plan, const struct rb_node *docu
     rb_plan_step_write(amount(member(marginal, "more"), "deadline_us") - amount(marginal, "deadline_us"), &name);
     rb_buf_puts(&name, " more");
     rb_buf_printf(&saved, "saves %s", saved_uusd > 0 ? rb_plan_money(plan, saved_uusd, text) : "nothing");
-    const int64_t dearer_uusd = is_null(sooner) ? -1 : amount(sooner, "cost_uusd");
+    const int64_t added_uusd = is_null(sooner) ? -1 : amount(sooner, "cost_uusd");
     rb_buf_printf(&less, "as much less:\n%s%s",
-                  dearer_uusd < 0    ? "no plan keeps it"
-                  : dearer_uusd == 0 ? "nothing"
-                                     : rb_plan_money(plan, dearer_uusd, text),
-                  dearer_uusd < 0 ? "" : " more");
+                  added_uusd < 0    ? "no plan keeps it"
+                  : added_uusd == 0 ? "nothing"
+                                     : rb_plan_money(plan, added_uusd, text),
+                  added_uusd < 0 ? "" : " more");
     rb_page_fact(page, rb_buf_str(&name), rb_buf_str(&saved), rb_buf_str(&less));
 }
 
@@ -375,8 +375,8 @@ static void scenario_row(struct rb_text_table *t, const struct rb_plan *plan, co
         return;
     }
     money_cell(t, amount(member(e, "cost_uusd"), "mean"));
-    const int64_t dearer_uusd = amount(difference, "cost_uusd"), longer_us = amount(difference, "time_us");
-    change_cell(t, dearer_uusd, rb_plan_money(plan, llabs(dearer_uusd), text));
+    const int64_t added_uusd = amount(difference, "cost_uusd"), longer_us = amount(difference, "time_us");
+    change_cell(t, added_uusd, rb_plan_money(plan, llabs(added_uusd), text));
     time_cell(t, amount(member(e, "time_us"), "mean"));
     change_cell(t, longer_us, rb_format_duration(llabs(longer_us), text));
     const struct rb_node *p = member(e, "p_both");

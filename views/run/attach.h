@@ -10,7 +10,7 @@ enum rb_attach_end {
 };
 
 // Shows on stderr: the line with its present state where one can be redrawn, else a line for every event from now on;
-// quiet: nothing. f has been looked at by nobody yet.
+// quiet: nothing. f has not been looked at yet.
 bool rb_attach(struct rb_following *f, bool quiet, enum rb_attach_end *out, struct rb_err *err);
 
 #endif

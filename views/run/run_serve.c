@@ -23,7 +23,7 @@ enum {
 
 struct shown {
     int64_t made_at_us, took_us; // by the monotonic clock
-    bool made, told_over, warned;
+    bool made, shown_over, warned;
 };
 
 struct rb_run_serve {
@@ -66,7 +66,7 @@ static bool refresh(void *ctx, int number, struct rb_buf *page, struct rb_buf *d
     struct rb_err err;
     const bool over = atomic_load(&s->over);
     const int64_t began_us = rb_clock_monotonic_us();
-    if (over == p->told_over && is_fresh(p, began_us))
+    if (over == p->shown_over && is_fresh(p, began_us))
         return false;
     if (!s->source.make(s->source.ctx, number, over, page, data, &err)) {
         warn(p, &err);
@@ -75,14 +75,14 @@ static bool refresh(void *ctx, int number, struct rb_buf *page, struct rb_buf *d
     p->made_at_us = rb_clock_monotonic_us();
     p->took_us = p->made_at_us - began_us;
     p->made = true;
-    p->told_over = over;
+    p->shown_over = over;
     return true;
 }
 
 static void sent(void *ctx, int number)
 {
     struct rb_run_serve *s = ctx;
-    if (s->pages[number].told_over)
+    if (s->pages[number].shown_over)
         atomic_store(&s->was_seen, true);
 }
 

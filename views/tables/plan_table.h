@@ -49,7 +49,7 @@ void rb_plan_basis_write(const struct rb_plan *plan, struct rb_buf *out);
 // that. In the table of a plan only where there is a limit and it is not that.
 void rb_plan_drift_write(const struct rb_plan *plan, struct rb_buf *out);
 
-// Under resources.spot: safe: what spot machines change, or why nobody knows. Nothing for other plans.
+// Under resources.spot: safe: what spot machines change, or why that is unknown. Nothing for other plans.
 void rb_plan_spot_write(const struct rb_plan *plan, struct rb_buf *out);
 
 // For a plan from a guess: "measured on V100, not on H100", "no one has measured this job".

@@ -13,7 +13,7 @@
 //     release_s: 600               # an idle node goes after this long
 //     unreachable_s: 300           # a pod on a dead node is marked for deletion after this long
 //     sidecar: istio-proxy         # a container of this name is put before every pod's own
-//     place: aws/us-east-1/us-east-1a # whose machines its nodes are; without it nobody's
+//     place: aws/us-east-1/us-east-1a # whose machines its nodes are; without it no one's
 //     queue: {name: rb, gpus: 8}   # Kueue; without it there is none
 #ifndef RB_PROVIDERS_MOCK_CLOUD_KUBERNETES_H
 #define RB_PROVIDERS_MOCK_CLOUD_KUBERNETES_H

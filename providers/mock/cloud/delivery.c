@@ -204,7 +204,7 @@ static void add_headers(struct MHD_Response *response, const struct rb_buf *head
     }
 }
 
-// What nobody will carry on.
+// What no process will carry on.
 static void drop_rest(const struct rb_exchange_answer *a)
 {
     free(a->session);

@@ -1,4 +1,4 @@
-// One epoll for the connections and the pipes of all commands. What cannot be written yet waits in a buffer, and whoever
+// One epoll for the connections and the pipes of all commands. What cannot be written yet waits in a buffer, and a sender that
 // fills it is not read until it has room.
 #include "providers/mock/server/exec_streams.h"
 #include "base/arena.h"
@@ -225,7 +225,7 @@ static void read_client(struct stream *s)
     char bytes[2 * CHUNK];
     const ssize_t n = recv(s->ends[SOCKET].fd, bytes, sizeof bytes, 0);
     if (n > 0 && s->has_closed)
-        return; // nobody wants it any more
+        return; // no one wants it any more
     if (n > 0) {
         rb_buf_append(&s->in, bytes, (size_t)n);
         take_frames(s);
@@ -257,7 +257,7 @@ static void go_on(struct stream *s)
     if (s->stdin_ends && waits(&s->to_stdin) == 0)
         close_end(in);
     if (in->fd < 0)
-        drop_queue(&s->to_stdin); // nobody reads it
+        drop_queue(&s->to_stdin); // no one reads it
     const bool is_silent = s->ends[STDOUT].fd < 0 && s->ends[STDERR].fd < 0;
     if (s->has_ended && is_silent && !s->has_closed)
         put_status(s);

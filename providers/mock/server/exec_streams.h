@@ -21,7 +21,7 @@ void rb_exec_streams_begin(struct rb_exec_streams *all, struct rb_k8s_exec *exec
 // RB_POD_EXEC_ENDED, RB_POD_EXEC_FAILED
 void rb_exec_streams_report(struct rb_exec_streams *all, const struct rb_pod_report *r);
 
-// Has a connection been given back since the last call? The daemon closes it when it runs next, and wakes nobody for it.
+// Has a connection been given back since the last call? The daemon closes it when it runs next, and wakes no thread for it.
 bool rb_exec_streams_have_let_go(struct rb_exec_streams *all);
 
 int rb_exec_streams_fd(const struct rb_exec_streams *all); // readable when there is something to do
