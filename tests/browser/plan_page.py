@@ -347,7 +347,7 @@ def nothing_is_cut_or_covered(b, pages):
 
 def amounts_are_marked_at_round_steps(b, pages):
     b.open(pages.deadline)
-    for times in (1, 1.7, 2.6, 3.3, 4.1, 5.7, 7.2, 8.8, 170, 0.02):  # of plans that are as many times dearer
+    for times in (1, 1.7, 2.6, 3.3, 4.1, 5.7, 7.2, 8.8, 170, 0.02):  # of plans that are as many times more expensive
         ticks = b.js("""
             var doc = JSON.parse(document.getElementById('document').textContent), times = arguments[0];
             doc.distribution.cost_uusd = doc.distribution.cost_uusd.map(function (uusd) { return times * uusd; });

@@ -153,7 +153,7 @@ class Served(unittest.TestCase):
         self.assertIsNone(self.served.poll())
 
     def test_whoever_goes_away(self):
-        """In the middle of what they ask, or of what they are told; and whoever reads slowly is waited for by nobody."""
+        """In the middle of what they ask, or of what they are told; and a reader that is slow holds no one up."""
         request = ("GET %sdata.json HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" % self.path).encode()
         slow = socket.create_connection(("127.0.0.1", self.port), timeout=10)
         slow.sendall(request)
@@ -231,7 +231,7 @@ class Pool(unittest.TestCase):
         return seen
 
     def ended(self):
-        """The document that says so: whoever has it may not find anybody who answers once more."""
+        """The document that says so: its reader may not find anyone who answers once more."""
         live = self.live()
         return live if live["ended"] else None
 

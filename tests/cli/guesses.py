@@ -31,7 +31,7 @@ def check(options, job, on):
         found = plan(options, job, "unit=4m,on=%s,from=%s" % (on, width))
         cost = found["estimate"]["cost_uusd"]
         ratio = cost["p95"] / cost["p5"]
-        print("%-18s %-5s %-9s  dearest over cheapest: %.2f" % (job, on, width, ratio))
+        print("%-18s %-5s %-9s  highest over lowest: %.2f" % (job, on, width, ratio))
         assert not found["bound"]["proved"], (job, on, width)
         assert found["profile"]["model"]["basis"], (job, on, width)
         assert ratio > narrowest, (job, on, width, ratio, narrowest)

@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 
-ELSEWHERE = ("AWS_", "RB_", "GOOGLE_", "GCLOUD_", "CLOUDSDK_", "GCE_", "KUBE")  # variables of whoever runs the tests
+ELSEWHERE = ("AWS_", "RB_", "GOOGLE_", "GCLOUD_", "CLOUDSDK_", "GCE_", "KUBE")  # variables of the user who runs the tests
 ONE_GPU = "{gpus: 1, nodes: 1, speedup: 1.0}"
 
 PROFILE = """format: rb-profile/1
@@ -49,7 +49,7 @@ class RealRun:
                             GOOGLE_APPLICATION_CREDENTIALS=key, NO_GCE_CHECK="true")
 
     def write(self, name, text):
-        """Its path; folders are made, and nobody else may read it."""
+        """Its path; folders are made, and no one else may read it."""
         path = os.path.join(self.folder, name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8", opener=lambda p, flags: os.open(p, flags, 0o600)) as f:

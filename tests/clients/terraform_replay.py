@@ -25,7 +25,7 @@ IMAGE = "ami-00000000000000000"
 USER_DATA = base64.b64encode(b"#!/bin/sh\necho hi\n").decode()
 NAMESPACE = "{http://ec2.amazonaws.com/doc/2016-11-15/}"
 
-# apply: every instance is asked for in these words. Empty and false are what nobody configured.
+# apply: every instance is asked for in these words. Empty and false are what no one configured.
 CREATE = {"Action": "RunInstances", "DisableApiTermination": "false", "EbsOptimized": "false",
           "HibernationOptions.Configured": "false", "ImageId": IMAGE, "InstanceType": "g5.xlarge", "MaxCount": "1", "MinCount": "1",
           "Monitoring.Enabled": "false", "Placement.AvailabilityZone": "", "TagSpecification.1.ResourceType": "instance",

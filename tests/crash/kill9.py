@@ -1,5 +1,5 @@
 """Kills a real rbrun with SIGKILL after the n-th write of its journal, resumes it, and compares the end with that of a
-run nobody killed. Real HTTP with signatures, real sshd nodes, real processes: rbmock is the cloud.
+run that was not killed. Real HTTP with signatures, real sshd nodes, real processes: rbmock is the cloud.
 
     kill9.py --bin BUILD [--points N | --all]
 
@@ -154,7 +154,7 @@ def main():
                 assert end == expected, "killed at write %d: %s instead of %s" % (point, end, expected)
                 identical += 1
             alive = [i for i in cloud.ledger()["instances"] if i["state"] not in ("terminated", "shutting-down")]
-            assert crash.control_dirs_left > 0, "whoever dies leaves control sockets: are they looked for in the right place?"
+            assert crash.control_dirs_left > 0, "a controller that dies leaves control sockets: are they looked for in the right place?"
             print("%d journal writes; killed at %d of them: %s" % (writes, len(points), points))
             print("ended identically: %d; instances left: %d" % (identical, len(alive)))
 

@@ -1,5 +1,5 @@
 // Kills the controller at every write of its journal, lets another one take over, and compares the end with
-// that of a run nobody killed: the same best trial, no report lost, no launch made twice, no instance left,
+// that of a run that was not killed: the same best trial, no report lost, no launch made twice, no instance left,
 // the cloud's own bill. Of asynchronous tuners, whose decisions depend on who reports first, the ending is its own: all of it
 // is replayed from the journal. Two deaths: the process got as far as it could without another write; or not one side
 // effect further. And a full disk, which it survives: it ends all that it has rented, and says so.
@@ -294,7 +294,7 @@ static void one_point(int world, uint64_t seed, int64_t n, enum rb_journal_death
         table[world].resumes++;
         if (how == RB_JOURNAL_FULL)
             check_rescue(&r, world);
-        fake_run_step_until(&r, r.v.now_us + (n % 3) * 7000000); // nobody is there for a while
+        fake_run_step_until(&r, r.v.now_us + (n % 3) * 7000000); // no one is there for a while
     }
     table[world].points++;
     table[world].kept += r.machines.n_kept;

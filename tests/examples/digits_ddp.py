@@ -105,7 +105,7 @@ class Run(unittest.TestCase):
         return done.stdout
 
     def reached(self, stage):
-        """The last epoch that the journal's copy of events tells of this stage; 0: none yet."""
+        """The last epoch that the journal's copy of events has of this stage; 0: none yet."""
         epoch = 0
         for path in glob.glob(os.path.join(self.folder, "state", "*", "events.jsonl")):
             with open(path, encoding="utf-8") as f:

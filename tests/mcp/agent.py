@@ -38,7 +38,7 @@ class Agent(unittest.TestCase):
         kept = json.loads(agent.tool("estimate", job="job.yaml")["content"][1]["text"])
         asked = agent.tool("approve", plan=kept["plan"], max_cost=5)["structuredContent"]
         wanted = {"plan": kept["plan"], "plan_sha256": asked["plan_sha256"], "approval": asked["approval"]}
-        self.assertEqual(agent.error_of("run", **wanted)["number"], "RB4031")  # nobody has approved anything
+        self.assertEqual(agent.error_of("run", **wanted)["number"], "RB4031")  # no one has approved anything
         with open(os.path.join(folder, "work", "mine.json"), "w", encoding="utf-8") as f:
             json.dump({"format": "rb-approval/1"}, f)
         self.assertEqual(agent.error_of("run", **dict(wanted, approval="mine.json"))["code"], "invalid")

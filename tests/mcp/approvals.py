@@ -1,4 +1,4 @@
-"""Approvals of plans on a mock cloud: a person types the amount on a real terminal, a run spends it once, and whoever changes
+"""Approvals of plans on a mock cloud: a person types the amount on a real terminal, a run spends it once, and a user who changes
 anything in between launches no machine. Usage: approvals.py --bin BUILD"""
 import argparse
 import hashlib

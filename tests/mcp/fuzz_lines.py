@@ -1,4 +1,4 @@
-"""Lines that nobody should send, to rbmcp: whatever comes, stdout holds one JSON-RPC object a line and nothing else, each answers
+"""Lines that no one should send, to rbmcp: whatever comes, stdout holds one JSON-RPC object a line and nothing else, each answers
 an id that was sent or none, and the server answers a ping at the end. Usage: fuzz_lines.py --bin BUILD [--lines N] [--seed S]"""
 import argparse
 import json

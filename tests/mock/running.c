@@ -30,7 +30,7 @@ static void pause_ms(int ms)
 
 // --- start and stop ---
 
-// A port that nobody has on loopback now.
+// A port that no one has on loopback now.
 static int free_port(void)
 {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};

@@ -163,7 +163,7 @@ static void an_instance_lives_and_ends(void **state)
     assert_int_equal(i->state, RB_CLOUD_SHUTTING_DOWN);
     assert_int_equal(i->terminated_us, T0 + 100 * S); // whole seconds
     expect_order(RB_CLOUD_END, i);
-    rb_cloud_advance(w.cloud, T0 + 500 * S); // whoever sees `terminated` may believe that nothing runs any more
+    rb_cloud_advance(w.cloud, T0 + 500 * S); // a caller that sees `terminated` may believe that nothing runs any more
     assert_int_equal(i->state, RB_CLOUD_SHUTTING_DOWN);
     rb_cloud_node_gone(w.cloud, i, T0 + 500 * S);
     assert_int_equal(i->state, RB_CLOUD_TERMINATED);

@@ -217,7 +217,7 @@ static void other_grants_are_refused(void **state)
     assert_int_equal(present("a.b", &out), 400);
     assert_int_equal(present("..", &out), 400);
     tokens.account = NULL;
-    assert_int_equal(post(refresh, &out), 400); // nobody said that `test` opens anything
+    assert_int_equal(post(refresh, &out), 400); // no one said that `test` opens anything
     assert_false(holds("test", NOW_S * S));
     tokens.fixed = "test";
     assert_int_equal(post(refresh, &out), 200);

@@ -106,7 +106,7 @@ static void nothing_outlives_its_instance(void **state)
     }
     running_terminate(&r, id[0]);
     running_await(&r, id[0], "state", "terminated");
-    // Whoever sees `terminated` finds nothing left, at once.
+    // A caller that sees `terminated` finds nothing left, at once.
     for (int k = 0; k < 3; k++)
         assert_false(process_exists(words[k]));
     assert_true(process_exists(words[3])); // the neighbour lives
@@ -248,7 +248,7 @@ static void frozen_nodes_hang_and_dead_ones_stay_billed(void **state)
              "timeout 1 ssh -F none -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null "
              "-p %s x@%s true 2>&1",
              running_instance(&r, id[0], "ssh_port"), running_instance(&r, id[0], "address"));
-    assert_int_equal(run_shell(command, &out), 124); // the kernel answers the connect, nobody the rest
+    assert_int_equal(run_shell(command, &out), 124); // the kernel answers the connect, no one the rest
     assert_int_equal(running_post(&r, rb_arena_printf(&r.arena, "/_rbmock/nodes/%s/thaw", id[0])).status, 200);
     expect_output(id[0], "echo awake", "awake\n");
     assert_int_equal(running_post(&r, rb_arena_printf(&r.arena, "/_rbmock/nodes/%s/cut", id[0])).status, 409);

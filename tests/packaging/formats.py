@@ -29,7 +29,7 @@ for program in ("rbplan", "rbprofile", "rbrun", "rbsearch", "rbsim", "rbmock", "
     assert document["formats"] == sorted(document["formats"]), "not sorted"
     missing, extra = spoken - set(document["formats"]), set(document["formats"]) - spoken
     if missing or extra:
-        sys.exit("commands/version.c: missing %s, nobody speaks %s" % (sorted(missing), sorted(extra)))
+        sys.exit("commands/version.c: missing %s, not spoken %s" % (sorted(missing), sorted(extra)))
     assert text.split()[:2] == [program, document["version"]], text
     assert text.split("formats ")[1].split() == document["formats"], text
 print("%d formats, seven programs" % len(spoken))

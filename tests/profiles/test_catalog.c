@@ -70,7 +70,7 @@ static void test_prices_grow_old_by_market(void **state)
     assert_true(rb_offer_is_old(&o, now_us + 1));
     o.declared_free = true;
     assert_false(rb_offer_is_old(&o, now_us + day_us));
-    o = (struct rb_offer){.fetched_at_us = -1}; // nobody knows
+    o = (struct rb_offer){.fetched_at_us = -1}; // no one knows
     assert_false(rb_offer_is_old(&o, now_us));
 }
 

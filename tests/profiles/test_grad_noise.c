@@ -29,7 +29,7 @@ static void gradients_without_noise_or_length_are_no_trouble(void **state)
 {
     (void)state;
     const struct rb_grad_noise silent = {.sqr = 1, .var = 0}, flat = {.sqr = 0, .var = 1}, none = {0};
-    assert_close(rb_grad_noise_gain(&silent, 8), 1, 1e-15); // a larger batch tells nothing new
+    assert_close(rb_grad_noise_gain(&silent, 8), 1, 1e-15); // a larger batch adds nothing new
     assert_close(rb_grad_noise_gain(&flat, 8), 8, 1e-15);   // all noise: every sample counts
     assert_close(rb_grad_noise_gain(&none, 8), 1, 0);
     assert_true(isinf(rb_grad_noise_scale(&flat, 8)));

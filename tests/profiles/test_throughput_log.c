@@ -71,7 +71,7 @@ static void repeated_reports_are_averaged(void **state)
         rb_throughput_log_add(&log, &s);
     }
     assert_close(log.samples[0].step_s, 0.3, 1e-12);
-    s.sync_unknown = true; // tells less than what is known: dropped
+    s.sync_unknown = true; // says less than what is known: dropped
     s.step_s = 100;
     rb_throughput_log_add(&log, &s);
     assert_close(log.samples[0].step_s, 0.3, 1e-12);

@@ -273,7 +273,7 @@ class Cluster:
         os.makedirs("/var/lib/kubelet")
         os.makedirs(self.path("kubelet"))
         self.run("mount", "--bind", self.path("kubelet"), "/var/lib/kubelet")
-        self.run("mount", "--bind", self.write("resolv.conf", "nameserver 127.0.0.1\n"), "/etc/resolv.conf")  # where nobody answers
+        self.run("mount", "--bind", self.write("resolv.conf", "nameserver 127.0.0.1\n"), "/etc/resolv.conf")  # where no one answers
         self.run("mount", "--make-rshared", "/")
         for name, value in TUNABLES.items():
             self.run("mount", "--bind", self.write("tunable-" + name.replace("/", "-"), str(value)), "/proc/sys/" + name)

@@ -18,7 +18,7 @@ struct small_apps {
 
 // Writes the folder; nothing is loaded yet.
 void small_apps_write(struct small_apps *s);
-// Writes one file of it anew, "traces/toy/placements.csv".
+// Writes one file of it again, "traces/toy/placements.csv".
 const char *small_apps_put(struct small_apps *s, const char *name, const char *text);
 // Loads it, and a trace of these rows (without the header: name,time,application,num_replicas,batch_size). Fails the test.
 void small_apps_load(struct small_apps *s, const char *rows);

@@ -185,7 +185,7 @@ static void both_agree_on_brackets_in_turn(void **state)
     rb_workspace_destroy(ws);
 }
 
-// So are the stages of a synchronous population, whoever is copied.
+// So are the stages of a synchronous population, whichever trial is copied.
 static void both_agree_on_populations(void **state)
 {
     (void)state;

@@ -87,7 +87,7 @@ static void the_seed_chooses_among_curves(void **state)
     rb_arena_finish(&arena);
 }
 
-// A trial that reports a resource again has started anew from below it: what it says last counts.
+// A trial that reports a resource again has started again from below it: what it says last counts.
 static void reports_of_a_run_are_curves(void **state)
 {
     (void)state;

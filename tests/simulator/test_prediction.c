@@ -359,7 +359,7 @@ static int64_t end_with(struct rb_prediction *p, uint64_t gpus, const char **out
     return e ? e->time_us.p50 : -1;
 }
 
-// Two trials of 40 units, 10 s each on a GPU: side by side or one after the other, or nobody knows when.
+// Two trials of 40 units, 10 s each on a GPU: side by side or one after the other, or no one knows when.
 static void a_lent_job_is_foreseen_with_the_gpus_it_has_now(void **state)
 {
     (void)state;

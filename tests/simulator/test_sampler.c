@@ -1,4 +1,4 @@
-// The sampler: the same bytes whoever computes them, and the same distributions as replicates drawn one by one.
+// The sampler: the same bytes on every thread and processor, and the same distributions as replicates drawn one by one.
 #include "random_plan.h"
 #include "small_scenario.h"
 
@@ -457,7 +457,7 @@ static void nodes_that_are_requested_early(void **state)
     assert_chance(&scores);
 }
 
-// A node more that nobody needs changes no draw of anything else.
+// A node more that no one needs changes no draw of anything else.
 static void plans_that_draw_by_stage_share_draws(void **state)
 {
     (void)state;

@@ -125,7 +125,7 @@ static void random_plans_begin_and_end_as_the_evaluator_says(void **state)
     assert_true(lost_uusd[1] > 0 && lost_uusd[1] < lost_uusd[0] / 2);
 }
 
-// Asynchronous: phases, as an estimate of the same runs tells them.
+// Asynchronous: phases, as an estimate of the same runs has them.
 static void phases_last_as_long_as_the_estimate_says(void **state)
 {
     (void)state;

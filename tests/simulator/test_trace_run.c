@@ -267,7 +267,7 @@ static void nodes_are_waited_for_paid_for_and_given_back(void **state)
     finish(&r, &s);
 }
 
-// Nobody is asked which node goes while both are busy: the higher number does, and its job waits.
+// No one is asked which node goes while both are busy: the higher number does, and its job waits.
 static int one_after_a_while(void *state, int64_t now_us, const struct rb_autoscale_view *view)
 {
     (void)state;
@@ -357,7 +357,7 @@ static void check_run(const struct rb_trace_run *r, const struct rb_trace_option
     for (int j = 0; j < r->trace->n; j++) {
         const struct rb_trace_training *t = &r->jobs[j];
         assert_true(t->started_us >= t->job->submitted_us);
-        // Nobody is faster than 200 iterations of half a second and the restart, less a second for each rounded epoch.
+        // No one is faster than 200 iterations of half a second and the restart, less a second for each rounded epoch.
         assert_true(t->ended_us - t->started_us >= 128 * S);
         assert_true(t->gpu_us >= t->executed_us && t->restarts >= 1);
         assert_true(o->rules == RB_TRACE_EVENTS || t->ended_us % S == 0);

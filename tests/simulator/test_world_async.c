@@ -73,8 +73,8 @@ static void promotions_by_hand(void **state)
     small_scenario_finish(&s);
 }
 
-// `stop` trains straight on: trials 0 and 1 report at 27; 0 is better than nobody and goes on, 1 is best. Trial 0 is not
-// judged again before level 1, where it is the worse of two and stopped; so is nobody else who begins later and is best.
+// `stop` trains straight on: trials 0 and 1 report at 27; 0 is better than no one and goes on, 1 is best. Trial 0 is not
+// judged again before level 1, where it is the worse of two and stopped; so is no one else who begins later and is best.
 static void stopping_by_hand(void **state)
 {
     (void)state;

@@ -21,7 +21,7 @@
 
 // Probabilities per request, of what chaos files cannot say because it happens before or behind the cloud.
 struct soak_wire_faults {
-    double refused;      // nobody listens: nothing was sent
+    double refused;      // no one listens: nothing was sent
     double lost_request; // nothing arrives, nothing comes back
     double late_request; // arrives up to 90 s later, mostly after the client gave it up
     double late_answer;  // the deed is done, the answer up to 60 s on its way
@@ -68,7 +68,7 @@ struct fake_site soak_cloud_site(struct soak_cloud *c);
 int64_t soak_cloud_now_us(const struct soak_cloud *c);      // the cloud's clock, unix
 void soak_cloud_jump(struct soak_cloud *c, int64_t by_us);  // the host's wall clock is set
 void soak_cloud_sleep(struct soak_cloud *c, int64_t for_us); // the host stands still, the world goes on
-// Longer than half an hour: nodes that hear of nobody end themselves.
+// Longer than half an hour: nodes that hear of no one end themselves.
 void soak_cloud_go_offline(struct soak_cloud *c, int64_t for_us);
 bool soak_cloud_is_offline(const struct soak_cloud *c);
 void soak_cloud_stop(struct soak_cloud *c, int64_t for_us);  // the controller's process stands still; likewise

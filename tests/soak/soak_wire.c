@@ -24,7 +24,7 @@ struct rb_http {
 
 struct transfer {
     struct soak_cloud *cloud;
-    struct rb_http *http; // NULL: nobody waits any more
+    struct rb_http *http; // NULL: no one waits any more
     struct transfer *next;
     int n_events; // arrivals and answers still to come; freed with the last
     uint64_t timeout;
@@ -181,7 +181,7 @@ static void arrived(void *arg)
     struct soak_cloud *c = t->cloud;
     t->n_events--;
     c->n_requests++;
-    if (t->handled) { // a copy: its answer finds nobody
+    if (t->handled) { // a copy: its answer finds no one
         struct rb_exchange_answer lost = {0};
         ask_front(t, &lost);
         rb_buf_finish(&lost.body);

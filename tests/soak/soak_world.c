@@ -355,7 +355,7 @@ static struct rb_plan *make_plan(const struct soak_world *w, struct draw *d, str
 
 // --- what befalls the controller
 
-// All of it together stays below the hour for which EC2 remembers an ended instance: after that nobody can know its bill.
+// All of it together stays below the hour for which EC2 remembers an ended instance: after that no one can know its bill.
 static void choose_accidents(struct soak_world *w, struct draw *d)
 {
     w->n_accidents = below(d, SOAK_MAX_JUMPS + 1);

@@ -39,7 +39,7 @@ struct soak_world {
         int64_t write;    // the life ends at its write of that number
         bool at;          // not one side effect further
         bool full;        // it lives on, and there is no room for that write or any other
-        int64_t pause_us; // nobody is there before the next
+        int64_t pause_us; // no one is there before the next
     } deaths[SOAK_MAX_DEATHS];
     int n_deaths;
 };

@@ -141,7 +141,7 @@ static void print_failure(const struct soak_options *options, const struct soak_
     fflush(stdout);
 }
 
-// The launcher of the test asserts what must never happen on a machine. Whoever aborts still says how to see it again.
+// The launcher of the test asserts what must never happen on a machine. A run that aborts still says how to see it again.
 static char again[256];
 
 static void on_abort(int signal)

@@ -123,7 +123,7 @@ static void nodes_of_64_gpus_work(void **state)
     rb_places_finish(&places);
 }
 
-// Survivors of a barrier, placed anew, leave as many nodes wholly free as can be: those the next stage releases.
+// Survivors of a barrier, placed again, leave as many nodes wholly free as can be: those the next stage releases.
 static void survivors_are_packed(void **state)
 {
     (void)state;

@@ -273,7 +273,7 @@ static void replay(const struct random_plan *p, const struct rb_event *events, s
     rb_actions_finish(&actions);
 }
 
-// Any options; deadlines that the run passes, which nobody here enforces.
+// Any options; deadlines that the run passes, which no one here enforces.
 static void watch(struct random_plan *p, uint64_t seed)
 {
     p->plan.policy = "hypersched";

@@ -1,4 +1,4 @@
-// Places of trials against sorting them anew after every change.
+// Places of trials against sorting them again after every change.
 #include "base/stream.h"
 #include "engine/core/standings.h"
 #include "engine/core/tuner.h"
@@ -54,7 +54,7 @@ static void places_are_those_of_a_sorted_list(void **state)
     double scores[N_TRIALS] = {0};
     rb_stream_init(&draws, &(struct rb_stream_key){.seed = 1, .purpose = RB_DRAW_SEARCH});
     assert_int_equal(rb_standings_count(&s), 0);
-    rb_standings_remove(&s, 3); // nobody stands
+    rb_standings_remove(&s, 3); // no one stands
     for (int step = 0; step < 3000; step++) {
         const int trial = (int)rb_stream_below(&draws, N_TRIALS);
         rb_standings_remove(&s, trial);

@@ -38,7 +38,7 @@ static void trials_are_handed_out_as_places_come_free(void **state)
     expect(&t, 0, started, "request 0.0 large");
     expect(&t, 10, running(0), "");
     expect(&t, 20, ready(0), "start 0.0 on 0:1; start 1.0 on 0:2; start 2.0 on 0:4; start 3.0 on 0:8");
-    reach(&t, 30, 1, 0, 1, 0.5, "start 4.0 on 0:2"); // one result: nobody to promote, so a new trial
+    reach(&t, 30, 1, 0, 1, 0.5, "start 4.0 on 0:2"); // one result: no one to promote, so a new trial
     reach(&t, 31, 0, 0, 1, 0.3, "start 1.0 on 0:1"); // two: the better one, of before
     assert_int_equal(rb_engine_trial(t.engine, 1)->stage, 1);
     assert_int_equal(rb_engine_trial(t.engine, 1)->resource_end, 2);
@@ -120,7 +120,7 @@ static void who_does_not_give_way_in_time_is_set_back(void **state)
     assert_int_equal(state_of(&t, 1), RB_TRIAL_PAUSED);
     assert_int_equal(rb_engine_trial(t.engine, 1)->resource, 0); // its last checkpoint: none
     assert_int_equal(rb_engine_trial(t.engine, 1)->failures, 0);
-    expect(&t, 92, ended(0, 0, RB_OUTCOME_EVICTED), "start 0.1 on 0:1"); // nobody had asked it
+    expect(&t, 92, ended(0, 0, RB_OUTCOME_EVICTED), "start 0.1 on 0:1"); // no one had asked it
     assert_int_equal(rb_engine_trial(t.engine, 0)->failures, 1);
     end(&t);
 }
@@ -131,7 +131,7 @@ static void a_resized_trial_starts_again_from_its_checkpoint(void **state)
     struct small_plan p;
     struct trace t;
     make_asha(&p, 4, RB_RULE_SPECULATE);
-    p.job.scheduler.min_resource = 100; // nobody is compared
+    p.job.scheduler.min_resource = 100; // no one is compared
     p.job.scheduler.max_resource = 200;
     p.plan.n_stages = 2;
     hypersched(&p, 300);

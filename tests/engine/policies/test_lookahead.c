@@ -51,7 +51,7 @@ static void shapes_rise_from_the_first_unit_to_the_last(void **state)
 
 // ---- how it carries advice out
 
-// Four GPUs on one node; nobody is compared at any rung.
+// Four GPUs on one node; no one is compared at any rung.
 static void make_job(struct small_plan *p, int n_trials)
 {
     small_plan_make(p);
@@ -119,7 +119,7 @@ static void admission_is_as_advised_last(void **state)
     end(&t);
 }
 
-// GPUs that are promised to a trial are nobody else's, though it takes them only at its next report.
+// GPUs that are promised to a trial are no one else's, though it takes them only at its next report.
 static void promised_gpus_are_not_given_to_newcomers(void **state)
 {
     (void)state;

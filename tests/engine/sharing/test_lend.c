@@ -28,7 +28,7 @@ static void what_is_given_back_is_lent_on_when_nothing_trains_there(void **state
     assert_int_equal(jobs[1].usable, 10);
 }
 
-// Its own GPU, asked back a moment ago and still at work, is nobody else's.
+// Its own GPU, asked back a moment ago and still at work, is no one else's.
 static void a_job_gets_its_own_back_first(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 // Our division of a cluster: the choice of sizes against all choices there are, the search for gaps, and what the policy
-// promises: bursts are let in at once, least work left goes first, nobody moves for little, deadlines and weights count.
+// promises: bursts are let in at once, least work left goes first, no one moves for little, deadlines and weights count.
 #include "engine/sharing/goodput.h"
 #include "engine/sharing/goodput_choice.h"
 #include "engine/sharing/goodput_place.h"
@@ -105,7 +105,7 @@ static void gaps_are_found(void **state)
         {"4214", "0000", 1, 1, "0010"}, {"4444", "0000", 8, 2, "4400"},
         {"4324", "0000", 6, 2, "4020"}, // whole nodes, then the tightest gap for the rest
         {"3330", "0000", 4, 2, "3100"}, // nothing whole is free
-        {"4444", "1000", 8, 2, "0440"}, // nobody spans where somebody does
+        {"4444", "1000", 8, 2, "0440"}, // no one spans where somebody does
         {"4444", "1110", 8, 0, ""},     {"4444", "1111", 4, 1, "4000"}, // who stays on one node may
         {"1111", "0000", 5, 0, ""},
     };

@@ -50,7 +50,7 @@ static int decide(struct rb_autoscale_options options, const struct rb_shared_jo
 
 struct size_case {
     int64_t price[3]; // dollars an hour of each node
-    int64_t value;    // of an hour sooner; -1: nobody says
+    int64_t value;    // of an hour sooner; -1: no one says
     int n_owned, wanted;
 };
 
@@ -74,7 +74,7 @@ static void a_node_is_taken_only_where_it_is_worth_its_price(void **state)
         {{10, 10, 10}, 1, 1, 2},   // (1 + 10)/4 = 2.75 a unit, (1 + 20)/8 = 2.625
         {{10, 12, 12}, 1, 1, 1},   // (1 + 22)/8 = 2.875
         {{10, 12, 12}, 100, 1, 2}, // an hour sooner is worth more than any node
-        {{1, 1, 1}, 0, 1, 1},      // nobody pays for time: both sizes cost the same
+        {{1, 1, 1}, 0, 1, 1},      // no one pays for time: both sizes cost the same
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct size_case *c = &cases[i];
@@ -122,9 +122,9 @@ static void the_node_that_saves_most_goes_first(void **state)
         {{1, 1, 1, 1}, "biwi", 2}, // one on its way before idle ones,
         {{1, 1, 1, 1}, "bib-", 1}, // idle before busy,
         {{1, 1, 1, 1}, "bbb-", 2}, // of equals the highest number
-        {{1, 2, 3, 4}, "iiii", 3}, // the dearest
+        {{1, 2, 3, 4}, "iiii", 3}, // the most expensive
         {{1, 2, 3, 4}, "iii-", 2},
-        {{1, 2, 2, 4}, "wib-", 1},             // dearer, though the other is only on its way
+        {{1, 2, 2, 4}, "wib-", 1},             // more expensive, though the other is only on its way
         {{1, 1, 1, 2}, "iiib", 3},             // half a minute of a restart costs less than an hour at twice the price,
         {{1000, 1000, 1000, 1001}, "iiib", 2}, // but more than an hour at a thousandth more
     };
@@ -165,7 +165,7 @@ static void jobs_fill_the_cheaper_of_equal_nodes(void **state)
     assert_true(goodput->create(&options, &policy, &err));
     divide(&m, goodput, policy, 0);
     assert_int_equal(m.division[0 * 3 + 2], GPUS / 2);
-    assert_int_equal(m.division[1 * 3 + 2], GPUS / 2); // the two dearer nodes stay idle, and may be given up
+    assert_int_equal(m.division[1 * 3 + 2], GPUS / 2); // the two more expensive nodes stay idle, and may be given up
     make_up(&m, 2, 3, GPUS);
     m.cluster.rates = rates;
     m.jobs[0].max_gpus = m.jobs[1].max_gpus = GPUS;
@@ -212,7 +212,7 @@ static int use_of(const struct kinds *k, int kind, const struct rb_shared_job *j
 }
 
 // Holds where another GPU never helps more than the one before, and nothing is owned yet that a change would have to pay for: a
-// whole trace may well use more of what has become dearer, since it then runs at other times.
+// whole trace may well use more of what has become more expensive, since it then runs at other times.
 static void what_becomes_dearer_is_never_used_more(void **state)
 {
     (void)state;

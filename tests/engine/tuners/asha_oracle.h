@@ -1,4 +1,4 @@
-// ASHA as one would write it in an afternoon: every decision sorts all results anew and interpolates the percentile. The
+// ASHA as one would write it in an afternoon: every decision sorts all results again and interpolates the percentile. The
 // tuner must decide likewise. O(n^2), independent of engine/tuners/.
 #ifndef RB_TESTS_ENGINE_ASHA_ORACLE_H
 #define RB_TESTS_ENGINE_ASHA_ORACLE_H

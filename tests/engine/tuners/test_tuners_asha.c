@@ -142,7 +142,7 @@ static void train(struct history *h, struct worker *w)
         report(h, w);
 }
 
-// What was said already, or of nobody.
+// What was said already, or of no one.
 static void say_again(struct history *h)
 {
     const int trial = below(h, ORACLE_TRIALS + 2);
@@ -313,9 +313,9 @@ static void stopping_compares_at_milestones(void **unused)
     expect_next(asha, state, "1: 0-5, stage 0");
     expect_next(asha, state, "2: 0-5, stage 0");
     expect_next(asha, state, "3: 0-5, stage 0");
-    assert_int_equal(asha->reported(state, 0, 1, 0.5), RB_VERDICT_CONTINUE); // nobody to compare with
+    assert_int_equal(asha->reported(state, 0, 1, 0.5), RB_VERDICT_CONTINUE); // no one to compare with
     assert_int_equal(asha->reported(state, 1, 1, 0.4), RB_VERDICT_STOP);     // the median is 0.45
-    assert_int_equal(asha->reported(state, 1, 2, 0.9), RB_VERDICT_CONTINUE); // too late: nobody listens
+    assert_int_equal(asha->reported(state, 1, 2, 0.9), RB_VERDICT_CONTINUE); // too late: no one listens
     assert_int_equal(asha->reported(state, 2, 1, 0.5), RB_VERDICT_CONTINUE); // equal to the median
     assert_int_equal(asha->reported(state, 3, 1, -INFINITY), RB_VERDICT_STOP);
     assert_int_equal(asha->reported(state, 2, 4, 0.1), RB_VERDICT_CONTINUE); // passes 2 and 4 at once, the first

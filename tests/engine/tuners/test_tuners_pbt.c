@@ -163,7 +163,7 @@ static void the_worst_go_on_from_the_best(void **unused)
     expect_group(&p, "stage 2, 4-6: 2 3 4 5 6<5 drops 0");
     for (int i = 2; i < 7; i++)
         score(&p, i, 6, i);
-    expect(&p, RB_TUNER_DONE); // nobody is copied at the end
+    expect(&p, RB_TUNER_DONE); // no one is copied at the end
     finish(&p);
 }
 
@@ -191,7 +191,7 @@ static void the_failed_are_replaced(void **unused)
     p.tuner->failed(p.state, 5);
     score(&p, 3, 1, 0.3);
     score(&p, 4, 1, 0.2);
-    // More failed than would give up, so nobody else does; two of six are copied, not three of three.
+    // More failed than would give up, so no one else does; two of six are copied, not three of three.
     struct rb_group g;
     assert_int_equal(p.tuner->next(p.state, &g), RB_TUNER_GROUP);
     assert_int_equal(g.n_trials, 6);
@@ -204,7 +204,7 @@ static void the_failed_are_replaced(void **unused)
     for (int i = 2; i < 9; i++)
         if (i != 5)
             p.tuner->failed(p.state, i);
-    expect(&p, RB_TUNER_DONE); // nobody is left to copy
+    expect(&p, RB_TUNER_DONE); // no one is left to copy
     finish(&p);
 }
 
@@ -335,7 +335,7 @@ static void members_are_compared_with_last_results(void **unused)
     begin(&p, 4, 1, 3, 0.25, true);
     expect_group(&p, "stage 0, 0-1: 0 1 2 3");
     score(&p, 2, 1, 0.2);
-    expect_group(&p, "stage 1, 1-2: 2"); // nobody to compare with
+    expect_group(&p, "stage 1, 1-2: 2"); // no one to compare with
     expect(&p, RB_TUNER_WAIT);
     score(&p, 0, 1, 0.1);
     expect_group(&p, "stage 1, 1-2: 4<2 drops 0"); // the worse of two
@@ -343,7 +343,7 @@ static void members_are_compared_with_last_results(void **unused)
     score(&p, 1, 1, 0.3);
     expect_group(&p, "stage 1, 1-2: 1"); // better than the only other, which has a result of its own
     score(&p, 2, 2, 0.25);
-    expect_group(&p, "stage 2, 2-3: 2"); // the worse, but nobody better has trained as far
+    expect_group(&p, "stage 2, 2-3: 2"); // the worse, but no one better has trained as far
     score(&p, 3, 1, 0.01);
     expect_group(&p, "stage 1, 1-2: 5<1 drops 3");
     assert_int_equal(p.tuner->phase(p.state), 1);

@@ -487,7 +487,7 @@ static void a_change_wakes_the_next_listing(void **state)
 }
 
 // Listed on its way in a zone that has no machine for it after all, while its call goes on to the next one; what that zone
-// gave has come and gone before anybody lists again. Nobody asks for it by its launch any more but the launch itself.
+// gave has come and gone before anybody lists again. No one asks for it by its launch any more but the launch itself.
 static void a_launch_goes_on_to_the_next_zone_and_its_controller_dies(void **state)
 {
     (void)state;
@@ -496,7 +496,7 @@ static void a_launch_goes_on_to_the_next_zone_and_its_controller_dies(void **sta
     r.cloud.faults.second_zone = r.cloud.faults.vanishing = true;
     r.poll_us = 700000;
     fake_run_open(&r);
-    while (r.cloud.n_instances < 6) // three that never came, and three that nobody has listed yet
+    while (r.cloud.n_instances < 6) // three that never came, and three that no one has listed yet
         assert_true(virtual_loop_step(&r.v));
     fake_run_close(&r);
     r.cloud.faults.second_zone = false;
@@ -590,7 +590,7 @@ static void another_market_is_billed_as_what_it_is(void **state)
     fake_run_finish(&r);
 }
 
-// Machines that die while nobody is there, without a word: the launcher would knock for ever.
+// Machines that die while no one is there, without a word: the launcher would knock for ever.
 static void gives_up_ready_nodes_that_do_not_answer_any_more(void **state)
 {
     (void)state;
@@ -618,7 +618,7 @@ static void set_offline(struct fake_run *r, bool offline)
     fake_machines_set_offline(&r->machines, offline);
 }
 
-// Its own network goes: nodes that nobody reaches are as well as before, and so is what runs there.
+// Its own network goes: nodes that no one reaches are as well as before, and so is what runs there.
 static void waits_for_its_own_network(void **state)
 {
     (void)state;

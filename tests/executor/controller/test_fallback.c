@@ -398,7 +398,7 @@ struct choice {
     enum rb_spot_mode requests, held; // the answers
     int64_t held_until_us;            // from then on nodes on spot must leave; 0: never
     int64_t waits_until_us;           // before that a request waits while spot is sold out
-    int64_t back_from_us;             // from then on nodes on demand go back to spot; 0: nobody asks
+    int64_t back_from_us;             // from then on nodes on demand go back to spot; 0: no one asks
     int n_events, n_held;
     double seen_ago_s; // of the market, at the last question about a node on demand
     bool saw_sold_out;

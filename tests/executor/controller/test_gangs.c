@@ -240,7 +240,7 @@ static void half_a_gang_is_ended_and_asked_for_again(void **state)
     fake_run_finish(&r);
 }
 
-// One of it is gone before anybody hears of it: the other is of no use, and waits for nobody.
+// One of it is gone before anybody hears of it: the other is of no use, and waits for no one.
 static void a_gang_that_comes_apart_unseen_is_asked_for_again(void **state)
 {
     (void)state;
@@ -263,7 +263,7 @@ static void a_gang_that_comes_apart_unseen_is_asked_for_again(void **state)
     fake_run_finish(&r);
 }
 
-// What comes after its gang was given up belongs to nobody any more.
+// What comes after its gang was given up belongs to no one any more.
 static void a_late_member_is_ended(void **state)
 {
     (void)state;
@@ -285,7 +285,7 @@ static void a_late_member_is_ended(void **state)
     assert_true(n_late > 3);
 }
 
-// Requests that arrive when nobody waits for them any more, beside others that are refused.
+// Requests that arrive when no one waits for them any more, beside others that are refused.
 static void a_late_gang_is_none_beside_another(void **state)
 {
     (void)state;

@@ -217,7 +217,7 @@ static void the_heartbeat_comes_at_once(void **state)
     fake_run_finish(&r);
 }
 
-// A node that boots is not given up because nobody looked.
+// A node that boots is not given up because no one looked.
 static void nodes_that_boot_are_not_given_up(void **state)
 {
     (void)state;
@@ -309,7 +309,7 @@ static void what_hangs_is_found_behind_a_lost_network(void **state)
     fake_run_finish(&r);
 }
 
-// --- a machine that is full: what could not be started here was nobody's fault
+// --- a machine that is full: what could not be started here was no one's fault
 
 // A command for each of the first trials cannot be started, every second for that long.
 static void be_full(struct fake_run *r, int64_t us)

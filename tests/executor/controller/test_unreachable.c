@@ -92,7 +92,7 @@ static void a_stop_does_not_wait_for_what_was_never_sent(void **state)
         end_within(&r, 5 * MINUTE_US);
         assert_int_equal(r.outcome, RB_JOB_STOPPED);
         assert_int_equal(launches_in(&r, RB_LAUNCH_REFUSED), n);
-        assert_int_equal(r.err.number, RB_E_INSTANCES_LEFT); // nobody has seen that there is nothing
+        assert_int_equal(r.err.number, RB_E_INSTANCES_LEFT); // no one has seen that there is nothing
         assert_int_equal(r.cloud.n_instances, 0);
         fake_run_finish(&r);
     }
@@ -138,7 +138,7 @@ static void what_may_have_been_sent_is_waited_for(void **state)
     fake_run_finish(&r);
 }
 
-// Not for ever: the run ends with an error that says what is missing, and whoever stops it later finds everything.
+// Not for ever: the run ends with an error that says what is missing, and the user who stops it later finds everything.
 static void every_wait_of_the_end_has_a_bound(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 """What `rbrun doctor` says about clouds that refuse: too little quota, missing permissions, images that are not there, a
-clock that is off, instances nobody looks after. Where it foretells a refusal, the cloud itself is asked for it too."""
+clock that is off, instances that no run looks after. Where it foretells a refusal, the cloud itself is asked for it too."""
 import argparse
 import json
 import os

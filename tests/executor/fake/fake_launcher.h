@@ -17,7 +17,7 @@ enum fake_ground {
 struct fake_site {
     struct virtual_loop *v;
     void *cloud;
-    int (*find)(void *cloud, const char *address, const char **out_id); // -1: nobody has that address
+    int (*find)(void *cloud, const char *address, const char **out_id); // -1: no one has that address
     enum fake_ground (*ground)(void *cloud, int instance);
 };
 
@@ -56,7 +56,7 @@ struct fake_process {
     int64_t unit_us;
     bool saved;
     int64_t kept_to; // what was announced to the launcher of this session
-    bool given_up;      // nobody reaches its machine: until that is ended it may run beside its successor
+    bool given_up;      // no one reaches its machine: until that is ended it may run beside its successor
     uint64_t followed; // by the launcher of this session,
     bool held_up;      // once there is room for the command that follows it
     int n_delivered;

@@ -1,4 +1,4 @@
-// The history of a run on the fake cloud, at every stage of its life: it tells what the report tells, only of more instants.
+// The history of a run on the fake cloud, at every stage of its life: it says what the report says, only of more instants.
 #include "fake_run.h"
 
 #include "base/document/doc.h"

@@ -1,4 +1,4 @@
-"""`notify:` in a job: every notice reaches every hook, whatever the hook does and whoever is killed; no hook disturbs a run; no
+"""`notify:` in a job: every notice reaches every hook, whatever the hook does and whichever process is killed; no hook disturbs a run; no
 secret is written down. Usage: notify.py --bin BUILD_DIR [TEST]..."""
 import argparse
 import json

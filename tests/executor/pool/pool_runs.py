@@ -77,7 +77,7 @@ class PoolRuns(CloudCase):
         self.work = os.path.join(self.folder, "work-" + self.id().split(".")[-1])
         os.mkdir(self.work)
         self.write("train.sh", TRAIN)
-        self.write("measured.yaml", PROFILE) # a name that nobody would look for
+        self.write("measured.yaml", PROFILE) # a name that no one would look for
 
     # --- tools
 
@@ -110,7 +110,7 @@ class PoolRuns(CloudCase):
 
     def node_where(self, run, instances):
         """One of these instances, whose homes bear their names, where a trial of that run trains: a loss of any other is noticed
-        by nobody."""
+        by no one."""
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
                 with open("/proc/%s/environ" % pid, "rb") as f:
@@ -190,17 +190,17 @@ class PoolRuns(CloudCase):
         report, arrives_s = self.shared(lambda s: self.make(first=(4, 8 * s), arrives="%ds" % s), 4)
         self.check_every_report_came(report, (4, 8 * arrives_s), (2, 8))
         first = self.events(report["jobs"][0]["run"])
-        self.assertIn("yielded", [e.get("outcome") for e in first], "nobody gave way")
+        self.assertIn("yielded", [e.get("outcome") for e in first], "no job gave way")
         self.assertGreater(report["jobs"][0]["times_lent"], 1)
         self.check_no_gpu_is_in_two_hands(report)
         nodes = {i["id"] for i in self.mine(report["run"])}
         self.assertEqual(len(nodes), 2, "the pool's nodes, and no others")
         self.check_status(report)
         owner = json.loads(self.rbrun("report", report["run"], "--json").stdout)
-        self.assertEqual(owner["outcome"], "stopped: released", "nobody has stopped it")
+        self.assertEqual(owner["outcome"], "stopped: released", "no one has stopped it")
 
     def check_status(self, report):
-        """rbrun status POOL tells of the jobs what the pool's report does."""
+        """rbrun status POOL reports of the jobs what the pool's report does."""
         status = json.loads(self.rbrun("status", report["run"], "--json").stdout)
         self.assertEqual(status["state"], "complete")
         self.assertEqual([(j["job"], j["run"], j["state"], j["spent_uusd"], j["nodes"], j["gpus"]) for j in status["jobs"]],
@@ -253,7 +253,7 @@ class PoolRuns(CloudCase):
         process.stderr.close()
         process.wait()
         pool, jobs = self.runs()
-        self.assertEqual(len(self.sockets(pool, *jobs)), 3, "whoever is killed leaves them")
+        self.assertEqual(len(self.sockets(pool, *jobs)), 3, "a process that is killed leaves them")
         status = json.loads(self.rbrun("status", pool, "--json").stdout)
         self.assertEqual([job["state"] for job in status["jobs"]], ["interrupted"] * 2)
         report = json.loads(self.rbrun("resume", pool, "--json").stdout)
@@ -369,7 +369,7 @@ class PoolRuns(CloudCase):
         self.on_a_full_disk(nodes=1, infra="local", instance_type="local")
 
     def test_one_journal_that_may_not_grow_ends_the_pool(self):
-        """What that job trains is heard by nobody, so its GPUs are not lent on; nor does anybody wait for who is to arrive."""
+        """What that job trains is heard by no one, so its GPUs are not lent on; nor does anybody wait for who is to arrive."""
         self.make(first=(2, 60), arrives="1s")
         self.write("second.yaml", (JOB % ("second", 1, 8)).replace("sh train.sh", "sleep 60")) # its journal hardly grows
         with open(os.path.join(self.work, "pool.yaml"), "a", encoding="utf-8") as f:

@@ -81,7 +81,7 @@ static void what_was_saved_midway_is_not_lost(void **state)
     assert_int_equal(split(&task, 1).train_uusd, 60 * S);
 }
 
-// Two on one GPU from 20 s to 60 s, one of them in vain: the GPU was busy for 40 s, not for 80.
+// Two on one GPU from 20 s to 60 s, one of them without success: the GPU was busy for 40 s, not for 80.
 static void a_shared_gpu_is_paid_once(void **state)
 {
     (void)state;

@@ -140,7 +140,7 @@ class AsyncRuns(CloudCase):
     def test_asha_stops_for_good(self):
         report, tasks = self.carry_out(self.plan(ASHA % ("stop", 4)))
         self.check_cloud(report)
-        self.assertEqual(len(tasks), 8)  # nobody starts twice
+        self.assertEqual(len(tasks), 8)  # no one starts twice
         killed = {t["trial"] for t in tasks if t["state"] == "killed"}
         self.assertTrue(killed)
         self.assertEqual(killed, {t["trial"] for t in report["trials"] if t["state"] == "stopped"})
@@ -176,7 +176,7 @@ class AsyncRuns(CloudCase):
         self.assertTrue(report["ended_at_deadline"])
         grown = [t for t in tasks if t["state"] == "saved" and t["resource_start"] > 0 and
                  re.search(r"on \d,\d$", self.log(report, t), re.M)]
-        self.assertTrue(grown, "nobody was resized")
+        self.assertTrue(grown, "no trial was resized")
         best = report["best"]
         self.assertEqual(best["metric"], max(t["metric"] for t in report["trials"]))
         model = os.path.join(self.folder, "model")

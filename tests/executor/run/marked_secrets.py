@@ -124,7 +124,7 @@ class MarkedSecrets(unittest.TestCase):
         return watcher.seen
 
     def check_modes(self):
-        """Whatever the caller's umask was: nobody else may read or write what the run left. The user's own files keep
+        """Whatever the caller's umask was: no one else may read or write what the run left. The user's own files keep
         their modes, in a copy behind directories that are closed."""
         n = 0
         for root, folders, names in os.walk(self.state):

@@ -24,7 +24,7 @@ def wait_for(what, seconds, condition):
         if found:
             return found
         time.sleep(0.05)
-    raise AssertionError("waited %d s in vain for %s" % (seconds, what))
+    raise AssertionError("waited %d s for %s, which did not come" % (seconds, what))
 
 
 def check_sockets(crash, state):

@@ -126,7 +126,7 @@ static void on_response(void *arg, const struct rb_http_response *r)
     rb_loop_uv_stop(a->w->uv);
 }
 
-// A port that nobody listens on, and then the same client again: connections fail, the loop does not.
+// A port that no one listens on, and then the same client again: connections fail, the loop does not.
 static void http_runs_on_it(void **state)
 {
     (void)state;

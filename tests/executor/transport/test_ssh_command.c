@@ -26,7 +26,7 @@ static void bind_socket(const char *dir, const char *name)
     snprintf(address.sun_path, sizeof address.sun_path, "%s/%s", dir, name);
     const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_return_code(bind(fd, (const struct sockaddr *)&address, sizeof address), 0);
-    close(fd); // the socket file stays, and nobody listens: as of a master that was killed
+    close(fd); // the socket file stays, and no one listens: as of a master that was killed
 }
 
 static void goes_with_what_dead_masters_left(void **state)

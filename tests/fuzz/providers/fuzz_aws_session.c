@@ -1,6 +1,6 @@
 // Any bytes as what hands out AWS credentials over the network: metadata service, container, SSO, STS. Refused, or keys that
 // may stand in a header.
-#include "providers/aws/aws_session_steps.c" // NOLINT: its decoders are nobody else's business
+#include "providers/aws/aws_session_steps.c" // NOLINT: its decoders are no one else's business
 
 #include "fuzz.h"
 #include "require.h"

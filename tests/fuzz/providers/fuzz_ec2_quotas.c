@@ -1,5 +1,5 @@
 // Any bytes as Service Quotas' answer to ListServiceQuotas: refused, or limits that are numbers.
-#include "providers/ec2/ec2_quotas.c" // NOLINT: decode is nobody else's business
+#include "providers/ec2/ec2_quotas.c" // NOLINT: decode is no one else's business
 
 #include "fuzz.h"
 #include "require.h"

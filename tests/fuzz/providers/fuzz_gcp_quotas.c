@@ -1,5 +1,5 @@
 // Any bytes as Compute Engine's answers about quotas and machine types: refused, or limits that are numbers.
-#include "providers/gcp/gcp_quotas.c" // NOLINT: decode is nobody else's business
+#include "providers/gcp/gcp_quotas.c" // NOLINT: decode is no one else's business
 
 #include "fuzz.h"
 #include "require.h"

@@ -1,5 +1,5 @@
 // Any bytes as the answer of Google's token endpoint: refused, or a token that may stand in a header.
-#include "providers/gcp/google_token.c" // NOLINT: its decoder is nobody else's business
+#include "providers/gcp/google_token.c" // NOLINT: its decoder is no one else's business
 
 #include "fuzz.h"
 #include "require.h"

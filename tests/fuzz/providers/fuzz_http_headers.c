@@ -1,5 +1,5 @@
 // Any bytes as the header lines of an answer: values are kept whole or not at all, and waits and clocks are within bounds.
-#include "providers/wire/http.c" // NOLINT: its header reader is nobody else's business
+#include "providers/wire/http.c" // NOLINT: its header reader is no one else's business
 
 #include "fuzz.h"
 #include "require.h"

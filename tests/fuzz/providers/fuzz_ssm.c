@@ -1,5 +1,5 @@
 // Any bytes as Systems Manager's answer to GetParameter: refused, or a value that fits.
-#include "providers/ec2/ssm.c" // NOLINT: decode is nobody else's business
+#include "providers/ec2/ssm.c" // NOLINT: decode is no one else's business
 
 #include "providers/aws/aws_errors.h"
 

@@ -1,4 +1,4 @@
-// Plans of asynchronous jobs: they keep what they promise in runs that nobody chose them by, nothing much better exists where
+// Plans of asynchronous jobs: they keep what they promise in runs that no one chose them by, nothing much better exists where
 // every plan can be tried, configurations are cut off only where the whole job does not fit, and pools are as large as the
 // budget allows.
 #include "case.h"

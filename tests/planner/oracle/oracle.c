@@ -630,7 +630,7 @@ static bool is_up(struct run *r, int offer)
     return m->up;
 }
 
-// A node has gone: nobody knows how long the market has been up.
+// A node has gone: no one knows how long the market has been up.
 static void leave(struct run *r, int offer)
 {
     if (goes_down(r, offer) && r->markets[offer].up && !is_held(r, offer))

@@ -130,7 +130,7 @@ static void scores_are_normal_and_correlate_as_the_law_says(void **state)
 {
     static struct moments m;
     const struct rb_quality_law law = law_of(0.6, 0.9);
-    const struct rb_search_shape shape = shape_of(10, 10, 10); // nobody is left behind
+    const struct rb_search_shape shape = shape_of(10, 10, 10); // no one is left behind
     struct rb_drawn d;
     (void)state;
     rb_drawn_init(&d, &law, &shape, 3);

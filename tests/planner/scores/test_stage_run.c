@@ -142,7 +142,7 @@ static void kept_noise_changes_nothing(void **state)
             struct rb_evaluate_options opt = rb_evaluate_defaults();
             opt.samples = 64;
             assert_true(rb_evaluate(&s, plan.stages, plan.n, &opt, &anew, NULL, &err));
-            rb_scenario_keep_noise(&s, 48, RB_KEPT_NOISE_BYTES); // the rest is drawn anew
+            rb_scenario_keep_noise(&s, 48, RB_KEPT_NOISE_BYTES); // the rest is drawn again
             opt.threads = 2;
             for (int again = 0; again < 2; again++) {
                 assert_true(rb_evaluate(&s, plan.stages, plan.n, &opt, &kept, NULL, &err));

@@ -89,7 +89,7 @@ static void instance_by_token(void **state)
     finish(&w);
 }
 
-// Version 1 needs no token, and so gives keys to whoever can make the machine fetch a URL.
+// Version 1 needs no token, and so gives keys to anyone who can make the machine fetch a URL.
 static void instance_without_version_2_is_refused(void **state)
 {
     (void)state;
@@ -189,7 +189,7 @@ static void renewed_before_their_end(void **state)
     assert_string_equal(get(&w), "A");
     assert_int_equal(script_server_n_requests(w.s.server), 1);
     wait(&w, 2);                       // 1:46: within a quarter of an hour
-    assert_string_equal(get(&w), "A"); // nobody waits yet
+    assert_string_equal(get(&w), "A"); // no one waits yet
     bool never = false;
     test_loop_run(&w.s.loop, &never); // until the answer is in
     assert_string_equal(get(&w), "B");
@@ -310,7 +310,7 @@ static void a_role_that_is_refused(void **state)
     finish(&w);
 }
 
-// Destroyed while a fetch is under way: nobody is called, nothing is left.
+// Destroyed while a fetch is under way: no one is called, nothing is left.
 static void destroyed_meanwhile(void **state)
 {
     (void)state;

@@ -116,7 +116,7 @@ static void open_files_are_refused(void **state)
         expect_denied("RB3004 chmod 600");
     }
     home_write("credentials", "", 0644);
-    home_write("config", "[default]\nregion = us-east-1\n", 0644); // no secret in it: nobody minds
+    home_write("config", "[default]\nregion = us-east-1\n", 0644); // no secret in it: no one minds
     expect_denied("no AWS credentials");
 }
 

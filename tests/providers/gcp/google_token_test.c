@@ -326,7 +326,7 @@ static void keys_that_cannot_sign(void **state)
     (void)state;
     static const char *const keys[] = {
         "not a key",
-        // An encrypted one: nobody is asked for its passphrase.
+        // An encrypted one: no one is asked for its passphrase.
         "-----BEGIN ENCRYPTED PRIVATE KEY-----\nMIIBvTBXBgkqhkiG9w0BBQ0wSjApBgkqhkiG9w0BBQwwHAQI\n"
         "-----END ENCRYPTED PRIVATE KEY-----\n",
         // P-256, RFC 5915 in PKCS#8.
