@@ -124,19 +124,17 @@ static void k8s_terminate(struct rb_provider *p, const char *id, rb_terminate_fn
 {
     struct rb_kube *k = p->state;
     struct ending *e = rb_api_state_create(sizeof *e);
-    char name[64], uid[64];
     e->k = k;
     e->id = rb_arena_strdup(&e->arena, id);
-    rb_kube_split_id(id, e->name, e->uid);
     e->fn = fn;
     e->arg = arg;
-    if (!rb_kube_split_id(id, name, uid)) {
+    if (!rb_kube_split_id(id, e->name, e->uid)) {
         struct rb_api_call call = rb_api_call_new("pods.delete", 1, e, NULL, ended);
         struct rb_err err;
         rb_err_set(&err, RB_E_CLOUD_NOT_FOUND, "'%.100s': expected the id of a node, NAME.UID", id);
         rb_api_refuse(k->api, &call, &err);
     } else if (k->spec.queue) {
-        rb_kube_delete_workload(k, name, e, delete_node);
+        rb_kube_delete_workload(k, e->name, e, delete_node);
     } else {
         delete_node(e, NULL);
     }
