@@ -72,13 +72,13 @@ class Store(OldStore):
     def test_a_writer_brings_an_old_one_up_to_date(self):
         before = self.list()
         self.user.say("rbprofile", "import", str(ROOT / "examples" / "prices" / "aws-us-east-1.csv"))
-        self.assertEqual(sql(self.db, "PRAGMA user_version"), [(5,)])
+        self.assertEqual(sql(self.db, "PRAGMA user_version"), [(6,)])
         self.assertEqual(sql(self.db, "SELECT version FROM writer"), [(self.version,)])
         self.assertEqual(self.list(), before)
         self.assertEqual(sql(self.db, "PRAGMA integrity_check"), [("ok",)])
 
     def test_a_newer_one_is_refused(self):
-        sql(self.db, "PRAGMA user_version=6", "CREATE TABLE writer(version TEXT NOT NULL)",
+        sql(self.db, "PRAGMA user_version=7", "CREATE TABLE writer(version TEXT NOT NULL)",
             "INSERT INTO writer VALUES ('9.0.1')")
         before = pathlib.Path(self.db).read_bytes()
         self.refuses("RB1304", "rbprofile", "list")
@@ -121,7 +121,7 @@ class StoreOfSchema2(OldStore):
         self.user.write("job.yaml", JOB % (8, "random"))
         self.user.say("rbplan", "-o", "plan.json", "job.yaml")
         self.user.say("rbrun", "plan.json")
-        self.assertEqual(sql(self.db, "PRAGMA user_version"), [(5,)])
+        self.assertEqual(sql(self.db, "PRAGMA user_version"), [(6,)])
         self.assertEqual(sql(self.db, "PRAGMA integrity_check"), [("ok",)])
         self.assertEqual(sql(self.db, found), rows)
         self.assertIn("1 earlier run of this search in %s (6 random configurations, 1 trained to the end)" % self.db, self.rests_on())
