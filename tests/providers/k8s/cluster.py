@@ -109,6 +109,12 @@ def run_on(bin_dir, folder, cluster, trials=4, resource=3, epoch_s=0.1, gpus=1, 
     return run
 
 
+def node_of(pod):
+    """The id of the plan's node that a pod of the ledger is, or is of: "NAME.UID" of its Job where it has one."""
+    tags = pod["tags"]
+    return "%s.%s" % (tags.get("batch.kubernetes.io/job-name", pod["name"]), tags.get("batch.kubernetes.io/controller-uid", pod["id"]))
+
+
 def check_over(cluster, report, complete=True, estimated=()):
     """Nothing is left, nothing was launched twice, and the bill is the cluster's; estimated: ids of those of which the cluster
     has forgotten when they ended, for which the report says no less."""
@@ -119,7 +125,7 @@ def check_over(cluster, report, complete=True, estimated=()):
     assert report["leak_check"]["instances_left"] == 0
     mine = [i for i in cluster.ledger()["instances"]]
     assert len(mine) == len(report["nodes"]), "%d instances, %d nodes" % (len(mine), len(report["nodes"]))
-    bills, paid = {"%s.%s" % (i["name"], i["id"]): i["cost_uusd"] for i in mine}, {n["id"]: n["cost_uusd"] for n in report["nodes"]}
+    bills, paid = {node_of(i): i["cost_uusd"] for i in mine}, {n["id"]: n["cost_uusd"] for n in report["nodes"]}
     for node in estimated:
         assert paid[node] >= bills[node], "the cluster bills %d for %s, the report says %d" % (bills[node], node, paid[node])
         bills[node] = paid[node]

@@ -123,7 +123,7 @@ class Runs(unittest.TestCase):
 
     def test_the_pod_of_a_job_is_deleted(self):
         """It has its grace, its trials save, and another Job takes its place; the old Job makes no second pod."""
-        cluster, run = self.on_jobs(trials=2, resource=8, epoch_s=0.4, kubernetes=", grace: 8s")
+        cluster, run = self.on_jobs(trials=2, resource=8, epoch_s=0.4, kubernetes=", grace: 90s")
         process = self.begin(run)
         until = time.monotonic() + 60
         while "epoch=2 " not in self.logs() and time.monotonic() < until:
@@ -135,6 +135,8 @@ class Runs(unittest.TestCase):
         self.assertEqual(len(report["nodes"]), 2)
         epochs = re.findall(r"^epoch=\d+", self.logs(), re.M)
         self.assertEqual(len(epochs), 2 * 8, "epochs were trained twice: %s" % epochs)
+        drained = min(cluster.ledger()["instances"], key=lambda i: i["requested_us"])
+        self.assertLess(drained["ended_us"] - drained["running_us"], 60e6, "it was held for its whole grace")
 
     def test_a_second_pod_of_a_job_is_ended_and_not_used(self):
         """As by a server that replaces what it has not seen end."""
