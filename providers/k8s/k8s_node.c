@@ -1,4 +1,5 @@
-// The object behind a node: its path, its deletion, and a look at it. Of a Job the pod is asked for as well.
+// The object behind a node: its path, its deletion, and a look at it. Of a Job the pod is asked for as well, even if the Job has gone:
+// a deleted Job goes at once, and its pod still has its machine.
 #include "providers/k8s/k8s_verbs.h"
 #include "providers/wire/percent.h"
 
@@ -42,16 +43,32 @@ struct looking {
     struct rb_arena arena;
     struct rb_kube *k;
     char name[64], uid[64];
-    struct rb_kube_pods found; // of a Job: it and its pods
+    struct rb_kube_pods found; // of a Job: it, unless it has gone, and its pods
+    struct rb_err gone;        // the Job; code NONE: it has not
     struct rb_instance never_ran;
     const char *next;
     rb_launch_fn *fn;
     void *arg;
 };
 
+// Pods of another Job that had this name before, or has it now.
+static void drop_others(struct looking *l)
+{
+    const char *id = rb_arena_printf(&l->arena, "%s.%s", l->name, l->uid);
+    int n = 0;
+    for (int i = 0; i < l->found.n; i++)
+        if (strcmp(l->found.items[i].instance.id, id) == 0)
+            l->found.items[n++] = l->found.items[i];
+    l->found.n = n;
+}
+
 static void answer(struct looking *l, const struct rb_err *err)
 {
-    rb_kube_join_jobs(&l->found);
+    if (!err) {
+        drop_others(l);
+        rb_kube_join_jobs(&l->found);
+        err = l->found.n == 0 ? &l->gone : NULL;
+    }
     l->fn(l->arg, err, err ? NULL : &l->found.items[0].instance);
     rb_api_state_free(l);
 }
@@ -122,11 +139,14 @@ static void node_known(void *arg, const struct rb_err *err)
         rb_err_set(&other, RB_E_CLOUD_NOT_FOUND, "%s is another one by now", l->name);
         err = &other;
     }
-    const struct rb_instance *end = err && err->code == RB_ERR_NOT_FOUND ? end_of(l) : NULL;
+    const bool has_gone = err && err->code == RB_ERR_NOT_FOUND;
+    const struct rb_instance *end = has_gone ? end_of(l) : NULL;
+    if (has_gone)
+        l->gone = *err;
     if (end) {
         l->fn(l->arg, NULL, end);
         rb_api_state_free(l);
-    } else if (!err && l->found.items[0].is_job) {
+    } else if ((!err || has_gone) && rb_kube_as_of(l->name) == RB_KUBERNETES_AS_JOB) {
         ask_pods(l);
     } else {
         answer(l, err);

@@ -17,14 +17,20 @@ BIN = None
 CPU = "k8s/lab,c4,CPU,4,0,4,8,on_demand,0.05,test,2026-07-20T00:00:00Z\n"
 
 
+# Where a policy takes Jobs alone: the rights of docs/policies/k8s-role-jobs.yaml, which the controller has, too.
+JOBS_ALONE = ", granted: [create jobs, get jobs, list jobs, delete jobs], denied: [create pods, get pods, delete pods]"
+
+
 class AtK8s(unittest.TestCase):
+    rights, job = "", ""
+
     def setUp(self):
         temporary = tempfile.TemporaryDirectory(prefix="rb-at-k8s-")
         self.addCleanup(temporary.cleanup)
-        self.cluster = Cluster(BIN, temporary.name, prices=CPU)
+        self.cluster = Cluster(BIN, temporary.name, prices=CPU, kubernetes=self.rights)
         self.cluster.__enter__()
         self.addCleanup(self.cluster.__exit__)
-        self.run = run_on(BIN, temporary.name, self.cluster, kubernetes=", service_account: rubberband")
+        self.run = run_on(BIN, temporary.name, self.cluster, kubernetes=", service_account: rubberband" + self.job)
         self.run.env["PATH"] = os.path.abspath(BIN) + ":/usr/bin:/bin"
 
     def say(self, *words, **how):
@@ -87,6 +93,29 @@ class AtK8s(unittest.TestCase):
         self.say("attach", said["run"])
         self.say("move", said["run"], "--to", "here")
         self.assertEqual(json.loads(self.say("report", "--json", said["run"]).stdout)["outcome"], "complete")
+
+
+class Jobs(unittest.TestCase):
+    """The controller is a Job beside the run's Jobs."""
+    rights, job = JOBS_ALONE, ", as: job"
+    setUp, say, start, controllers = AtK8s.setUp, AtK8s.say, AtK8s.start, AtK8s.controllers
+
+    def test_it_begins_there_and_comes_home(self):
+        run = self.start()["run"]
+        pod, = self.controllers()
+        self.assertEqual([o["kind"] for o in pod["metadata"]["ownerReferences"]], ["Job"])
+        self.assertEqual(pod["spec"]["serviceAccountName"], "rubberband")
+        self.assertIn("best configuration", self.say("attach", run).stdout)
+        job, = self.cluster.objects("jobs")  # it ends last
+        self.assertEqual(job["metadata"]["ownerReferences"][0]["name"], "rb-%s-controller" % run)
+        self.say("move", run, "--to", "here")
+        report = json.loads(self.say("report", "--json", run).stdout)
+        self.assertEqual((report["outcome"], report["leak_check"]["instances_left"]), ("complete", 0))
+        mine, = [i for i in self.cluster.ledger()["instances"] if i["tags"]["rb.run-id"] == run + "-controller"]
+        self.assertIsNotNone(mine["ended_us"], "its Job has gone, and its pod still has its machine")
+        self.assertGreaterEqual(report["controller"]["ended_at_us"], mine["ended_us"])
+        self.cluster.await_no_pods()
+        self.assertEqual(self.cluster.objects("leases") + self.cluster.objects("jobs"), [])
 
 
 if __name__ == "__main__":

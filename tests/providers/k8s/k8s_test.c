@@ -285,6 +285,28 @@ static void a_node_may_be_a_job(void **state)
     end(&w);
 }
 
+// A Job that is deleted goes at once; its pod may still run.
+static void a_job_that_has_gone_is_seen_by_its_pod(void **state)
+{
+    (void)state;
+    static const char *const answers[] = {"{\"items\":[" POD_OF_JOB("u-1") "]}", "{\"items\":[]}"};
+    static const char *const ids[] = {JOB_NAME ".j-1", JOB_NAME ".j-2"};
+    for (int of_another = 0; of_another < 2; of_another++)
+        for (int gone = 0; gone < 2; gone++) {
+            struct world w;
+            const struct step steps[] = {{ANSWER, 404, NULL, REFUSAL("404", "NotFound", "gone")},
+                                         {ANSWER, 200, NULL, answers[gone]}};
+            begin(&w, steps, N_OF(steps));
+            wanted = 1;
+            w.provider.ops->look(&w.provider, ids[of_another], launched, &w);
+            scripted_wait(&w.s);
+            assert_int_equal(w.s.err.code, gone || of_another ? RB_ERR_NOT_FOUND : RB_ERR_NONE);
+            if (!gone && !of_another)
+                assert_int_equal(w.state, RB_INSTANCE_RUNNING);
+            end(&w);
+        }
+}
+
 static void refusals_of_a_launch(void **state)
 {
     (void)state;
@@ -704,6 +726,7 @@ int main(void)
         cmocka_unit_test(a_launch_makes_the_lease_and_the_pod),
         cmocka_unit_test(the_name_is_the_token),
         cmocka_unit_test(a_node_may_be_a_job),
+        cmocka_unit_test(a_job_that_has_gone_is_seen_by_its_pod),
         cmocka_unit_test(refusals_of_a_launch),
         cmocka_unit_test(a_refused_gang_leaves_nothing),
         cmocka_unit_test(a_listing_begins_again),
