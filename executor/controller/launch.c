@@ -105,7 +105,7 @@ static void fill_row(struct rb_run_node *n, const struct rb_action *a, int chose
     n->held_us = -1;
     n->end_dated = false;
     n->said &= ~(unsigned)RB_SAID_OTHER_MARKET;
-    n->absent_since_us = n->acked_us = -1;
+    n->absent_since_us = n->acked_us = n->waited_us = -1;
 }
 
 // One launch id and one time for all rows, so that the request is the same from whichever row it is made.

@@ -232,11 +232,20 @@ void rb_run_node_observe(struct rb_run_node *n, const struct rb_instance *instan
     }
 }
 
+// A listing that lags shows nothing about the moment at which it was asked for.
+static void note_no_machine(struct rb_run_node *n, const struct rb_instance *instance, int64_t asked_us)
+{
+    if (instance->state == RB_INSTANCE_PENDING && instance->running_at_us < 0 &&
+        rb_run_node_provider(n)->ops->lists_at_once)
+        n->waited_us = asked_us;
+}
+
 // It has ended, at an unknown time. An unknown time is never free; an end that is known to precede its running is.
 static void believe_absence(struct rb_run_node *n)
 {
+    const int64_t from_us = n->waited_us > n->row.intent_us ? n->waited_us : n->row.intent_us;
     if (n->row.running_unix_us < 0 && !n->end_dated)
-        n->row.running_unix_us = n->c->meta.started_unix_us + n->row.intent_us;
+        n->row.running_unix_us = n->c->meta.started_unix_us + from_us;
     if (!n->end_dated)
         rb_controller_note(n->c, "warning", "node %d (%s): the cloud has forgotten when it ran; billed by our clock",
                            n->id, n->row.instance_id);
@@ -358,6 +367,7 @@ static void judge_instance(struct rb_controller *c, const struct rb_run_call *ca
         strcmp(n->row.instance_id, instance->id) == 0) {
         n->listing = call->number;
         n->absent = 0;
+        note_no_machine(n, instance, call->asked_us);
         rb_run_node_observe(n, instance);
     } else if (n && strcmp(n->row.instance_id, instance->id) != 0) {
         rb_run_node_adopt_stray(n, instance);

@@ -13,7 +13,7 @@ static struct rb_run_node *new_node(struct rb_controller *c, int id)
 {
     struct rb_run_node *n = rb_xcalloc(1, sizeof *n);
     *n = (struct rb_run_node){
-        .c = c, .id = id, .absent_since_us = -1, .acked_us = -1, .exhausted_us = -1, .held_us = -1};
+        .c = c, .id = id, .absent_since_us = -1, .acked_us = -1, .waited_us = -1, .exhausted_us = -1, .held_us = -1};
     return n;
 }
 

@@ -68,6 +68,7 @@ struct rb_run_node {
     int retries;                        // pauses because every offer was sold out
     int absent;                         // complete listings in a row without it
     int64_t absent_since_us, acked_us;  // this controller's time
+    int64_t waited_us;                  // it had no machine when this listing was asked for, this controller's time; -1: none showed so
     int64_t exhausted_us;               // when the last pause began, -1: none yet
     uint64_t listing;                   // number of the listing that showed it last
     uint64_t retry_timer;

@@ -161,6 +161,25 @@ class Runs(unittest.TestCase):
                 cluster.await_no_pods()
                 self.assertEqual(cluster.objects("leases") + cluster.objects("jobs"), [])
 
+    def test_a_job_that_waited_is_billed_from_when_it_was_last_seen_to_wait(self):
+        """Its pod goes with it, unseen: it may have got a machine at the last moment."""
+        cluster, run = self.on_jobs(capacity=0, trials=1)
+        process = subprocess.Popen([os.path.join(BIN, "rbrun"), "plan.json", "--state-dir", "state"], cwd=self.folder, env=run.env,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        said = ""
+        while " waits: " not in said:  # a listing has shown so
+            line = process.stderr.readline()
+            self.assertTrue(line, said)
+            said += line
+        process.send_signal(signal.SIGINT)
+        said += process.communicate(timeout=60)[1]
+        self.assertIn("the cloud has forgotten when it ran; billed by our clock", said)
+        node, = json.loads(run.say("rbrun", "report", "k8s", "--json", "--state-dir", "state").stdout)["nodes"]
+        self.assertGreater(node["running_us"], node["requested_us"])
+        self.assertGreater(node["cost_uusd"], 0)
+        cluster.await_no_pods()
+        self.assertEqual(cluster.objects("leases") + cluster.objects("jobs"), [])
+
     def test_gc_ends_jobs_that_a_dead_controller_left(self):
         cluster, run = self.on_jobs(trials=2, resource=60, epoch_s=1, kubernetes=", grace: 2s", RB_TEST_LEASE_S="3")
         process = self.begin(run)
