@@ -25,7 +25,7 @@ const struct rb_subcommand rb_run_subcommands[] = {
     {"attach", "follows a run until its end, and ends as it does", &rb_run_attach},
     {"browse", "shows many runs as a page, and compares two", &rb_run_browse},
     {"compare", "shows two runs side by side", &rb_run_compare},
-    {"doctor", "checks everything a run needs, and launches nothing", &rb_run_doctor},
+    {"doctor", "checks everything a run needs, and launches nothing unless --exec asks for it", &rb_run_doctor},
     {"explain", "explains the number of an error", &rb_run_explain},
     {"export", "sends results to MLflow, TensorBoard, Optuna, CSV or Prometheus", &rb_run_export},
     {"fetch", "unpacks a checkpoint", &rb_run_fetch},
