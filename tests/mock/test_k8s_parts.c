@@ -1,4 +1,5 @@
-// The small parts of the Kubernetes front: quantities, selectors, frames, and what a schema keeps.
+// The small parts of the Kubernetes front: bodies in protocol buffers, quantities, selectors, frames, and what a schema keeps.
+#include "providers/mock/k8s/k8s_protobuf.h"
 #include "providers/mock/k8s/quantity.h"
 #include "providers/mock/k8s/schema.h"
 #include "providers/mock/k8s/selector.h"
@@ -91,6 +92,33 @@ static void selectors_choose(void **state)
     }
 }
 
+// As kubectl 1.33 sends it for `kubectl auth can-i create pods --subresource=exec`, and for `auth can-i get /healthz`.
+static void a_review_in_protocol_buffers_is_read(void **state)
+{
+    (void)state;
+#define REVIEW(kind) "k8s\0\n2\n\x17" "authorization.k8s.io/v1\x12\x17SelfSubject" kind "Review"
+    static const char exec[] = REVIEW("Access") "\x12>\n\x10\n\0\x12\0\x1a\0\"\0*\0" "2\0" "8\0B\0\x12 \n\x1e\n\x02rb\x12\x06" "create\x1a\0\"\0*\x04pods2\x04" "exec:\0\x1a\x08\x08\0\x12\0\x1a\0 \0\x1a\0\"\0";
+    static const char path[] = REVIEW("Access") "\x12/\n\x10\n\0\x12\0\x1a\0\"\0*\0" "2\0" "8\0B\0\x12\x11\x12\x0f\n\x08/healthz\x12\x03get\x1a\x08\x08\0\x12\0\x1a\0 \0\x1a\0\"\0";
+    static const char other[] = REVIEW("Axcess"), cut[] = "k8s\0\n\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff";
+    static const struct { const char *body; size_t n; const char *json; } rows[] = {
+        {exec, sizeof exec - 1, "{\"apiVersion\":\"authorization.k8s.io/v1\",\"kind\":\"SelfSubjectAccessReview\",\"spec\":{\"resourceAttributes\":{"
+         "\"namespace\":\"rb\",\"verb\":\"create\",\"resource\":\"pods\",\"subresource\":\"exec\"}}}"},
+        {path, sizeof path - 1, "{\"apiVersion\":\"authorization.k8s.io/v1\",\"kind\":\"SelfSubjectAccessReview\",\"spec\":{}}"},
+        {other, sizeof other - 1, NULL}, {cut, sizeof cut - 1, NULL}, {"k8s", 3, NULL}, {"{}", 2, NULL}};
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
+        assert_int_equal(rb_k8s_protobuf_to_json(rows[k].body, rows[k].n, &out), rows[k].json != NULL);
+        if (rows[k].json)
+            assert_string_equal(rb_buf_str(&out), rows[k].json);
+    }
+    for (size_t n = 0; n < sizeof exec - 1; n++) { // each of them in memory of its own size
+        RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
+        RB_AUTO(rb_auto_free) char *part = rb_xcalloc(n > 0 ? n : 1, 1);
+        memcpy(part, exec, n);
+        rb_k8s_protobuf_to_json(part, n, &out);
+    }
+}
+
 static void frames_are_read_whole(void **state)
 {
     (void)state;
@@ -166,7 +194,7 @@ static void schemas_keep_what_they_know(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(quantities_are_canonical),    cmocka_unit_test(selectors_choose),
+        cmocka_unit_test(quantities_are_canonical),    cmocka_unit_test(a_review_in_protocol_buffers_is_read), cmocka_unit_test(selectors_choose),
         cmocka_unit_test(frames_are_read_whole),       cmocka_unit_test(long_frames_have_long_lengths),
         cmocka_unit_test(schemas_keep_what_they_know),
     };

@@ -1,6 +1,7 @@
 // From request to answer: who asks, the path's row in the table, the right, and the two envelopes (object and Status).
 #include "providers/mock/k8s/mock_k8s.h"
 #include "providers/mock/k8s/k8s_call.h"
+#include "providers/mock/k8s/k8s_protobuf.h"
 #include "providers/mock/k8s/schema.h"
 
 #include <stdarg.h>
@@ -349,6 +350,18 @@ static bool judge_unknown(struct rb_k8s_call *call, const struct rb_k8s_conforma
     return true;
 }
 
+static bool is_json(const struct rb_exchange_request *r)
+{
+    const char *type = rb_exchange_header(r, "Content-Type");
+    return !type || strncmp(type, "application/json", 16) == 0;
+}
+
+static bool is_protobuf(const struct rb_exchange_request *r)
+{
+    const char *type = rb_exchange_header(r, "Content-Type");
+    return type && strcmp(type, RB_K8S_PROTOBUF) == 0;
+}
+
 bool rb_k8s_read_body(struct rb_k8s_call *call, const char *kind, struct rb_doc *out)
 {
     return rb_k8s_read_body_without(call, kind, NULL, out);
@@ -361,8 +374,7 @@ bool rb_k8s_read_body_without(struct rb_k8s_call *call, const char *kind, const 
     struct rb_k8s_conformance conformance;
     struct rb_json j;
     struct rb_err err;
-    const char *type = rb_exchange_header(call->request, "Content-Type");
-    if (type && strncmp(type, "application/json", 16) != 0)
+    if (!is_json(call->request) && !(is_protobuf(call->request) && call->body))
         return rb_k8s_refuse(call, 415, "UnsupportedMediaType",
                              "the body of the request was in an unknown format - accepted media types include: "
                              "application/json");
@@ -519,14 +531,22 @@ static void make_table(struct rb_k8s_call *call)
     rb_k8s_write_table(answer.root, call->now_us, &call->json);
 }
 
+static bool parse_body(const struct rb_exchange_request *r, struct rb_doc *out)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
+    if (!is_protobuf(r))
+        return r->body_len > 0 && rb_doc_parse_json(out, "body", r->body, r->body_len, NULL);
+    return rb_k8s_protobuf_to_json(r->body, r->body_len, &text) &&
+           rb_doc_parse_json(out, "body", rb_buf_str(&text), text.len, NULL);
+}
+
 static void answer(struct rb_k8s_call *call)
 {
     bool is_known = false;
     RB_AUTO(rb_doc_finish) struct rb_doc body = {0};
     const bool readable = read_query(call);
     const struct route *route = readable ? find_route(call, &is_known) : NULL;
-    if (call->request->body_len > 0 &&
-        rb_doc_parse_json(&body, "body", call->request->body, call->request->body_len, NULL))
+    if (parse_body(call->request, &body))
         call->body = body.root;
     ask_chaos(call, route);
     if (rb_exchange_forestall(&call->chaos, call->out))
