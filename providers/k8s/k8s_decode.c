@@ -345,61 +345,6 @@ bool rb_kube_decode_node(enum rb_kubernetes_as as, const struct rb_node *object,
     return (as == RB_KUBERNETES_AS_JOB ? decode_job : rb_kube_decode_pod)(object, region, leases, arena, out, err);
 }
 
-static bool is_over(const struct rb_kube_pod *pod)
-{
-    return pod->is_ending || pod->instance.state >= RB_INSTANCE_STOPPING;
-}
-
-void rb_kube_disown(struct rb_kube_pod *pod)
-{
-    pod->has_second = true;
-    pod->instance.state = RB_INSTANCE_STOPPING;
-    pod->instance.address = pod->instance.private_address = NULL;
-    pod->instance.fault = NULL;
-    pod->instance.state_reason = "its pod has ended, and its Job has made another";
-}
-
-// A pod that has ended before the Job was asked for shows so in a listing of pods that was asked for later.
-static void take_pod(struct rb_kube_pod *node, const struct rb_kube_pod *pod)
-{
-    const struct rb_kube_pod known = *node;
-    *node = *pod;
-    node->anchor = known.anchor;
-    node->n_over = known.n_over;
-    if (known.n_over > 0 && !is_over(pod))
-        rb_kube_disown(node);
-}
-
-// Two pods of one Job: the first is the node. A page that was read again shows the same pod twice.
-static void take_second(struct rb_kube_pod *node, const struct rb_kube_pod *pod)
-{
-    const bool is_first =
-        pod->created_us < node->created_us || (pod->created_us == node->created_us && is_over(pod) && !is_over(node));
-    if (strcmp(pod->uid, node->uid) == 0)
-        return;
-    if (is_first)
-        *node = *pod;
-    node->has_second = true;
-}
-
-void rb_kube_join_jobs(struct rb_kube_pods *all)
-{
-    int n = 0;
-    for (int i = 0; i < all->n; i++) {
-        const struct rb_kube_pod *pod = &all->items[i];
-        int at = 0;
-        while (at < n && strcmp(all->items[at].instance.id, pod->instance.id) != 0)
-            at++;
-        if (at == n)
-            all->items[n++] = *pod;
-        else if (all->items[at].is_job)
-            take_pod(&all->items[at], pod);
-        else
-            take_second(&all->items[at], pod);
-    }
-    all->n = n;
-}
-
 // --- lists
 
 bool rb_kube_decode_nodes(enum rb_kubernetes_as as, const struct rb_node *list, const char *region,
@@ -418,74 +363,6 @@ bool rb_kube_decode_nodes(enum rb_kubernetes_as as, const struct rb_node *list, 
     }
     *out_next = next_page(list, arena);
     return true;
-}
-
-// --- what was sent, and what was stored
-
-static void join(const char *path, const struct rb_node *node, char *out, size_t size)
-{
-    if (node->key)
-        snprintf(out, size, "%s%s%s", path, *path ? "." : "", node->key);
-    else
-        snprintf(out, size, "%s[%d]", path, node->index);
-}
-
-static bool is_tree(const struct rb_node *n)
-{
-    return n->kind == RB_NODE_LIST || n->kind == RB_NODE_MAP;
-}
-
-static bool finds(const struct rb_node *sent, const struct rb_node *stored, const char *path, char *out, size_t size);
-
-// One of a list: some element must have all that it has.
-static bool finds_in_list(const struct rb_node *item, const struct rb_node *stored, const char *path, char *out,
-                          size_t size)
-{
-    char ignored[200];
-    if (!is_tree(item)) {
-        for (const struct rb_node *n = rb_node_first(stored); n; n = n->next)
-            if (n->text && strcmp(n->text, item->text) == 0)
-                return false;
-        snprintf(out, size, "%s", path);
-        return true;
-    }
-    // The one of the same name says best what is missing.
-    const char *name = rb_node_member_text(item, "name");
-    const struct rb_node *same = *name ? item_with(stored, "name", name) : NULL;
-    if (same)
-        return finds(item, same, path, out, size);
-    for (const struct rb_node *n = rb_node_first(stored); n; n = n->next)
-        if (!finds(item, n, path, ignored, sizeof ignored))
-            return false;
-    snprintf(out, size, "%s", path);
-    return true;
-}
-
-static bool finds(const struct rb_node *sent, const struct rb_node *stored, const char *path, char *out, size_t size)
-{
-    for (const struct rb_node *child = is_tree(sent) ? sent->first : NULL; child; child = child->next) {
-        char at[200];
-        join(path, child, at, sizeof at);
-        if (sent->kind == RB_NODE_LIST) {
-            if (finds_in_list(child, stored, at, out, size))
-                return true;
-            continue;
-        }
-        const bool is_empty = is_tree(child) && !child->n_children;
-        const struct rb_node *kept = rb_node_member(stored, child->key);
-        if (!kept && !is_empty) { // what is empty need not be written back
-            snprintf(out, size, "%s", at);
-            return true;
-        }
-        if (kept && finds(child, kept, at, out, size))
-            return true;
-    }
-    return false;
-}
-
-bool rb_kube_find_dropped(const struct rb_node *sent, const struct rb_node *stored, char *out, size_t size)
-{
-    return finds(sent, stored, "", out, size);
 }
 
 bool rb_kube_split_id(const char *id, char name[static 64], char uid[static 64])

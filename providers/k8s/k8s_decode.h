@@ -48,10 +48,12 @@ struct rb_kube_pods { struct rb_kube_pod *items; int n; };
 bool rb_kube_decode_nodes(enum rb_kubernetes_as as, const struct rb_node *list, const char *region,
                           const struct rb_kube_leases *leases, struct rb_arena *arena, struct rb_kube_pods *out,
                           const char **out_next, struct rb_err *err);
+// k8s_join.c
 // Makes one node of each Job and its pods. A Job that was listed comes before its pods.
 void rb_kube_join_jobs(struct rb_kube_pods *all);
 void rb_kube_disown(struct rb_kube_pod *pod); // it is its Job's second pod: not used, and to be ended with the Job
 
+// k8s_dropped.c
 // The path of a member of `sent` that `stored` does not have, such as "spec.activeDeadlineSeconds". False: it has all of
 // them. Members of lists may stand in another order and among others; values may be written in another way.
 bool rb_kube_find_dropped(const struct rb_node *sent, const struct rb_node *stored, char *out, size_t size);
