@@ -156,6 +156,7 @@ struct rb_provider_ops {
     bool groups_every_run;        // each run has such a group there; false: only one whose trials span nodes
     bool waits_in_queue;          // a launch may wait for a machine as long as it takes, at no cost
     bool lists_at_once;           // complete listings show every instance whose launch was answered before they were asked for
+    bool keeps_addresses;         // an instance never gets another address: what answers at another is another machine
     bool is_in_process;           // called directly, not over a network: no copy of a request arrives after its answer
     bool (*create)(const struct rb_provider_config *config, struct rb_provider *out, struct rb_err *err);
     void (*destroy)(struct rb_provider *p); // before config.http; pending calls are dropped without an answer

@@ -197,6 +197,21 @@ static void judge_hold(struct rb_run_node *n, const struct rb_instance *instance
     rb_run_node_await_ready(n);
 }
 
+// As one that was made while no controller lived.
+static bool is_another(const struct rb_run_node *n, const struct rb_instance *instance)
+{
+    return rb_run_node_provider(n)->ops->keeps_addresses && n->row.address[0] && instance->address &&
+           strcmp(n->row.address, instance->address) != 0;
+}
+
+static void lose_to(struct rb_run_node *n, const char *address)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf why = RB_BUF_INIT;
+    rb_buf_printf(&why, "%s has taken its place", address);
+    if (rb_run_node_exists(n))
+        rb_run_node_lose(n, rb_buf_str(&why));
+}
+
 void rb_run_node_observe(struct rb_run_node *n, const struct rb_instance *instance)
 {
     struct rb_controller *c = n->c;
@@ -215,6 +230,10 @@ void rb_run_node_observe(struct rb_run_node *n, const struct rb_instance *instan
             note_waiting(n, instance->state_reason);
         break;
     case RB_INSTANCE_RUNNING:
+        if (is_another(n, instance)) {
+            lose_to(n, instance->address);
+            break;
+        }
         observe_running(n, instance);
         if (rb_run_node_exists(n)) // else it is being ended, maybe beside the node of its number
             take_notice(n, instance->leaves_at_us);

@@ -229,6 +229,7 @@ const struct rb_provider_ops rb_provider_k8s = {
     .group_word = "lease",
     .groups_every_run = true,
     .waits_in_queue = true,
+    .keeps_addresses = true, // that of a Job is its first pod
     .lists_at_once = true, // without a resourceVersion the server reads them where they are written
     .create = k8s_create,
     .destroy = k8s_destroy,

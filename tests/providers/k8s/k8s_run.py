@@ -150,6 +150,27 @@ class Runs(unittest.TestCase):
         self.assertEqual(cluster.objects("leases") + cluster.objects("jobs"), [])
         self.assertEqual((len(report["nodes"]), len(cluster.ledger()["instances"])), (2, 3))  # the second pod was never a node
 
+    def test_a_second_pod_of_a_job_that_came_while_no_controller_lived_is_not_used(self):
+        rule = "{where: {front: k8s}, times: 1, what: {replaced: {after: 6s}}}"
+        cluster, run = self.on_jobs("--chaos", self.chaos("format: rb-chaos/1\nrules:\n  - %s\n" % rule), trials=2, resource=18, epoch_s=0.4)
+        process = self.begin(run)
+        until = time.monotonic() + 60
+        while "epoch=1 " not in self.logs() and time.monotonic() < until:
+            time.sleep(0.1)
+        process.kill()
+        process.wait()
+        first = cluster.objects("pods")[0]["metadata"]["name"]
+        while [p["metadata"]["name"] for p in cluster.objects("pods")] in ([first], []):
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.1)
+        second = cluster.objects("pods")[-1]["metadata"]["name"]
+        done = run.say("rbrun", "resume", "--json", "--state-dir", "state")
+        report = json.loads(done.stdout.splitlines()[-1])
+        self.assertRegex(done.stderr, r"lost: %s\.\S+ has taken its place" % second)
+        self.assertEqual((report["outcome"], len(report["nodes"])), ("complete", 2))
+        cluster.await_no_pods()
+        self.assertEqual(cluster.objects("leases") + cluster.objects("jobs"), [])
+
     def test_jobs_that_get_no_pod_or_no_room_leave_nothing(self):
         """The cluster takes a Job whose pod it refuses, and says why in an event. And a gang of Jobs where one finds a machine."""
         for say, queue, job in (("waits: FailedCreate: Error creating: pods \"rbj-", ', quota: {pods: "0"}', {"trials": 1}),
