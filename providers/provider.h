@@ -18,13 +18,6 @@
 struct rb_http;
 struct rb_resources;
 
-// Machine types are of one architecture. Where a provider chooses one by itself, it chooses this program's.
-#if defined(__aarch64__)
-#define RB_OF_THIS_ARCHITECTURE(x86, arm) arm
-#else
-#define RB_OF_THIS_ARCHITECTURE(x86, arm) x86
-#endif
-
 struct rb_tag { const char *key, *value; };
 
 // The lease of an instance: an instant that the process which executes its run moves forward from time to time
@@ -145,9 +138,6 @@ struct rb_provider_ops {
     const char *name;             // "aws", "local", "mock", ...
     const char *summary;
     bool launches_gangs;          // a launch may have more than one machine
-    // A small general machine for a run's controller (executor/away/machine.h), of the architecture that this program is
-    // built for. NULL: none is made there.
-    const char *controller_type;
     bool keeps_lifetimes;         // the cloud itself ends a machine after the max_lifetime_s of its launch
     bool grants_profiles;         // the instance profile of a launch is what its machine may do in this cloud
     const char *transport;        // how its nodes are reached: a name of executor/transport/transport.h; NULL: ssh

@@ -58,6 +58,8 @@ static const struct rb_option plan_options[] = {
      "plan from a guess: unit=4m,on=A10G,from=feeling, or measured=A10G", 0, 0},
     {"prices", 0, RB_OPT_STRING, false, "FILE",
      "price list (default: the store, else prices.csv or ../prices/*.csv beside the job)", 0, 0},
+    {"at", 0, RB_OPT_STRING, false, "PLACE",
+     "count what the controller's machine costs at the PLACE of rbrun --at, and set it aside from the budget", 0, 0},
     {"max-price-age", 0, RB_OPT_STRING, false, "D",
      "fail if a price behind the plan is older, e.g. 7d or 6h (default: warn)", 0, 0},
     {"seed", 0, RB_OPT_STRING, false, "S", "seed of every draw (default: the job's)", 0, 0},
@@ -116,7 +118,8 @@ static bool is_given(const struct rb_args *args, const char *name)
 static bool has_own_document(const struct rb_err *err)
 {
     const int number = rb_err_number(err);
-    return err->code == RB_ERR_INFEASIBLE || number == RB_E_LINT_TO_DO || number == RB_E_LINT_STRICT;
+    return (err->code == RB_ERR_INFEASIBLE && number != RB_E_MACHINE_BUDGET) || number == RB_E_LINT_TO_DO ||
+           number == RB_E_LINT_STRICT;
 }
 
 static bool conclude(struct rb_err *err, bool json)
@@ -265,7 +268,7 @@ static bool find_comparison(const struct rb_args *args, const struct comparison 
 // Options for one plan make no sense with many.
 static bool check_alone(const struct rb_args *args, const char *option, bool explains, struct rb_err *err)
 {
-    static const char *const of_one_plan[] = {"output", "verify",   "max-price-age", "html",
+    static const char *const of_one_plan[] = {"at", "output", "verify",   "max-price-age", "html",
                                               "gantt",  "marginal", "with-replanning", "explain"};
     const size_t n = sizeof of_one_plan / sizeof of_one_plan[0] - explains;
     for (size_t i = 0; i < n; i++) {
@@ -291,6 +294,9 @@ static bool check_best_for(const struct rb_args *args, const struct comparison *
     if (comparison)
         return rb_err_set(err, RB_E_OPTIONS_CONFLICT, "--best-for and --%s answer different questions: run rbplan twice",
                           comparison->option);
+    if (is_given(args, "at"))
+        return rb_err_set(err, RB_E_OPTIONS_CONFLICT,
+                          "--best-for is what nodes may cost: leave --at out, then plan the search that it finds with --at");
     return !is_given(args, "budget") ||
            rb_err_set(err, RB_E_OPTIONS_CONFLICT, "--best-for is the budget: leave --budget out");
 }
@@ -338,6 +344,7 @@ static bool plan_job(const struct rb_args *args, struct rb_plan_inputs *in, stru
     const char *planner = rb_args_string(args, "planner", rb_planner_default(&in->job));
     const struct comparison *comparison;
     struct rb_time_limit limit;
+    const struct rb_plan_controller *controller;
     struct rb_plan plan;
     struct rb_plan_result result;
     struct rb_quality_law law;
@@ -349,7 +356,7 @@ static bool plan_job(const struct rb_args *args, struct rb_plan_inputs *in, stru
                                                     : NULL;
     if (!rb_planner_check(&in->job, planner, many, err) || !rb_job_check_supported(&in->job, err) ||
         !check_options_of_parts(&in->job, err) || !rb_plan_open_law(args, &in->job, &in->arena, &law, err) ||
-        !rb_args_find_inputs(args, in, err))
+        !rb_args_find_inputs(args, in, err) || !rb_plan_at_begin(args, in, &controller, err))
         return false;
     rb_plan_inputs_warn_stale(in, rb_digest_sha256);
     struct rb_plan_request req = request(args, in, &limit);
@@ -363,15 +370,17 @@ static bool plan_job(const struct rb_args *args, struct rb_plan_inputs *in, stru
         return rb_plan_best_for(args, &req, &law, in, err);
     RB_AUTO(rb_sharing_end) struct rb_sharing sharing = {NULL, NULL}; // with the plans beside it on the page
     rb_sharing_begin(&sharing, &req);
-    if (!rb_make_plan(&req, planner, &in->arena, &plan, &result, err))
-        return err->code == RB_ERR_INFEASIBLE
+    if (!rb_plan_at_make(&req, planner, controller, &in->arena, &plan, &result, err))
+        return err->code == RB_ERR_INFEASIBLE && rb_err_number(err) != RB_E_MACHINE_BUDGET
                    ? rb_infeasible_explain(&req, planner, &result, rb_args_flag(args, "json"), &in->arena, err)
                    : false;
+    controller = plan.controller;
     req.job = plan.job; // data.stay has chosen its place
     RB_AUTO(rb_buf_finish) struct rb_buf replanned = RB_BUF_INIT;
     if (rb_args_flag(args, "with-replanning") &&
         !rb_plan_with_replanning(&req, planner, &in->arena, &plan, &replanned, err))
         return false;
+    rb_plan_at_count(controller, &plan, &in->arena);
     rb_plan_wipe_line();
     if (replanned.len > 0)
         rb_info("%.*s", (int)replanned.len - 1, rb_buf_str(&replanned));

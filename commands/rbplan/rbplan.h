@@ -17,6 +17,14 @@ void rb_plan_sign(struct rb_plan *plan, struct rb_plan_inputs *in, const char *o
 // because they are re-planned. *out: what such runs cost, one line. Takes a minute and more of CPU time.
 bool rb_plan_with_replanning(const struct rb_plan_request *req, const char *planner, struct rb_arena *arena,
                              struct rb_plan *io, struct rb_buf *out, struct rb_err *err);
+// --at PLACE: where the controller will be, and what its machine costs by the hour, by the prices of *in. *out NULL: not asked.
+bool rb_plan_at_begin(const struct rb_args *args, struct rb_plan_inputs *in, const struct rb_plan_controller **out,
+                      struct rb_err *err);
+// rb_make_plan beside a controller (NULL: none): what its machine may cost is taken off the budget of *req, which stays so.
+bool rb_plan_at_make(struct rb_plan_request *req, const char *planner, const struct rb_plan_controller *controller,
+                     struct rb_arena *arena, struct rb_plan *out, struct rb_plan_result *result, struct rb_err *err);
+// Counts what the machine costs beside the finished plan. controller: that of rb_plan_at_make's plan; NULL: none.
+void rb_plan_at_count(const struct rb_plan_controller *controller, struct rb_plan *plan, struct rb_arena *arena);
 // Checks the age of the plan's prices: with --max-price-age, one that is older or of unknown age is an error (exit 7);
 // otherwise it is a warning on stderr.
 bool rb_plan_check_prices(const struct rb_args *args, const struct rb_plan *plan, struct rb_err *err);

@@ -80,23 +80,16 @@ static bool tell_bound(const struct rb_plan *plan, int64_t budget_uusd, struct r
 
 // --- before anything is launched
 
-// What a controller's machine may cost is not there for nodes. machine NULL: there is none.
-static bool set_aside(const struct rb_plan *plan, const struct rb_machine *machine, int64_t deadline_us,
-                      int64_t *budget_uusd, struct rb_err *err)
+// machine NULL: the controller has none of its own.
+static void tell_place(const struct rb_plan *plan, const char *place, const struct rb_machine *machine, int64_t deadline_us)
 {
-    char most[32], budget[32];
-    if (!machine)
-        return true;
-    if (deadline_us < 0 && plan->unpredicted)
-        return rb_err_set(err, RB_E_PLACE,
-                          "nothing says how long the run takes, so neither what its controller's machine costs: give "
-                          "--deadline");
-    const int64_t most_uusd = rb_machine_most_uusd(machine, plan, deadline_us);
-    if (*budget_uusd >= 0 && *budget_uusd <= most_uusd)
-        return rb_err_set(err, RB_E_PLAN_LATE, "the budget of %s leaves nothing for nodes: the controller's machine may cost %s",
-                          rb_format_money(*budget_uusd, budget), rb_format_money(most_uusd, most));
-    *budget_uusd -= *budget_uusd >= 0 ? most_uusd : 0;
-    return true;
+    char most[32] = "nothing";
+    if (!plan->controller || strcmp(plan->controller->place, place) == 0)
+        return;
+    if (machine)
+        rb_format_money(rb_machine_most_uusd(machine, plan, deadline_us), most);
+    rb_info("the plan was made for a controller at %s, and it is at %s: there it costs %s%s", plan->controller->place, place,
+            machine ? "up to " : "", most);
 }
 
 // machine NULL: its controller has none of its own, or it is paid for already.
@@ -192,18 +185,19 @@ static bool run_new(struct rb_run_files *f, struct rb_permit *permit, const stru
     struct rb_journal *journal;
     const char *approval = rb_args_string(args, "approval", NULL), *plan = args->args[0];
     RB_AUTO(rb_buf_finish) struct rb_buf pinned = RB_BUF_INIT;
-    if (!rb_run_limits(&f->plan, rb_args_string(args, "deadline", NULL),
-                       rb_args_money_uusd(args, "budget", f->plan.budget_uusd),
+    if (!read_machine(args, &machine, &on_machine, err) ||
+        !rb_run_limits(&f->plan, rb_args_string(args, "deadline", NULL),
+                       rb_args_money_uusd(args, "budget", rb_plan_whole_budget_uusd(&f->plan)),
                        lesser_of_given(rb_args_money_uusd(args, "max-cost", -1), rb_permit_most_uusd(permit)),
-                       &deadline_us, &budget_uusd, err) ||
-        !read_machine(args, &machine, &on_machine, err) ||
-        !set_aside(&f->plan, on_machine ? &machine : NULL, deadline_us, &budget_uusd, err) ||
+                       on_machine ? &machine : NULL, &deadline_us, &budget_uusd, err) ||
         !tell_bound(&f->plan, budget_uusd, err) ||
         !confirm(&f->plan, NULL, -1, permit->given || rb_args_flag(args, "yes"), err) ||
         !rb_run_preflight_files(f, &pinned, err) || !make_run_dir(f, plan, &pinned, args, err) ||
         !rb_permit_keep(f, plan, approval, permit, err))
         return false;
     keep_earlier(f, args);
+    if (!rb_args_string(args, "sent", NULL))
+        tell_place(&f->plan, "here", NULL, deadline_us);
     if (!rb_run_files_begin(f, deadline_us, budget_uusd, &journal, err))
         return false;
     if (on_machine && !rb_own_machine_record(&machine, journal, err)) {
@@ -245,13 +239,16 @@ static bool run_at(struct rb_run_files *f, const struct rb_args *args, struct rb
         (place.machine_type && !rb_machine_choose(&f->plan, place.name, place.machine_type, &made, err)))
         return false;
     const struct rb_machine *machine = place.machine_type ? &made : NULL;
-    return rb_permit_check(f, args->args[0], NULL, &permit, err) &&
-           rb_run_places(&f->plan, args->args[0], job_path, f->workdir, err) &&
-           rb_run_check_secrets(f->plan.job, err) &&
-           rb_run_limits(&f->plan, rb_args_string(args, "deadline", NULL),
-                         rb_args_money_uusd(args, "budget", f->plan.budget_uusd), rb_args_money_uusd(args, "max-cost", -1),
-                         &deadline_us, &budget_uusd, err) &&
-           tell_bound(&f->plan, budget_uusd, err) && set_aside(&f->plan, machine, deadline_us, &budget_uusd, err) &&
+    if (!rb_permit_check(f, args->args[0], NULL, &permit, err) ||
+        !rb_run_places(&f->plan, args->args[0], job_path, f->workdir, err) || !rb_run_check_secrets(f->plan.job, err) ||
+        !rb_run_limits(&f->plan, rb_args_string(args, "deadline", NULL),
+                       rb_args_money_uusd(args, "budget", rb_plan_whole_budget_uusd(&f->plan)),
+                       rb_args_money_uusd(args, "max-cost", -1), machine, &deadline_us, &budget_uusd, err))
+        return false;
+    tell_place(&f->plan, place.name, machine, deadline_us);
+    if (machine && budget_uusd >= 0)
+        budget_uusd += rb_machine_most_uusd(machine, &f->plan, deadline_us);
+    return tell_bound(&f->plan, budget_uusd, err) &&
            confirm(&f->plan, machine, deadline_us, rb_args_flag(args, "yes"), err) &&
            rb_run_at(f, &place, machine, deadline_us, args, err);
 }

@@ -92,6 +92,15 @@ struct rb_plan_bound {
     int n_relaxations;
 };
 
+// The controller of a run, beside its nodes: as long as the run, and as long as its machine is kept after that.
+struct rb_plan_controller {
+    const char *place;         // as rbrun --at names it; "here"
+    const char *instance_type; // of the machine that is made for it; NULL: a host that is there, which costs nothing
+    int64_t uusd_per_hour, keep_us;
+    struct rb_quantiles cost_uusd; // p5 and p99 are not written
+    int64_t set_aside_uusd;        // of the budget; 0 without one
+};
+
 struct rb_plan {
     const char *tool;                  // "rbplan 0.1.0"
     uint64_t seed;
@@ -107,13 +116,14 @@ struct rb_plan {
     const char *policy, *planner;
     int64_t deadline_us;               // relative to the start of rbrun; -1: none
     int64_t deadline_at_us;            // unix, -1: none
-    int64_t budget_uusd;               // -1: none
+    int64_t budget_uusd;               // of the nodes, without what is set aside for the controller; -1: none
     int64_t admit_until_us;            // asynchronous: no configuration starts after this; 0: no limit
     double confidence;
     bool unpredicted;                  // no estimate was made, neither of the whole nor of its stages, as for the run
                                        // that owns the nodes of a pool
     struct rb_estimate estimate;
     const struct rb_plan_safe_spot *spot; // NULL: `estimate` is of the plan as it stands
+    const struct rb_plan_controller *controller; // NULL: it was not asked for
     struct rb_plan_bound bound;
     const struct rb_plan_stage *stages;
     int n_stages;
@@ -132,6 +142,12 @@ struct rb_plan {
 static inline const struct rb_estimate *rb_plan_as_it_stands(const struct rb_plan *plan)
 {
     return plan->spot ? &plan->spot->on_demand : &plan->estimate;
+}
+
+// The budget that was asked for: of nodes and controller. -1: none.
+static inline int64_t rb_plan_whole_budget_uusd(const struct rb_plan *plan)
+{
+    return plan->budget_uusd >= 0 && plan->controller ? plan->budget_uusd + plan->controller->set_aside_uusd : plan->budget_uusd;
 }
 
 // The digests of a plan's sources: of its job's and its profile's canonical JSON.

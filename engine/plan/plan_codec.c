@@ -87,6 +87,16 @@ static void write_spot(const struct rb_plan_safe_spot *s, struct rb_json *j)
                 s->share_on_demand, s->alone_uusd, s->p_alone);
 }
 
+static void write_controller(const struct rb_plan_controller *c, struct rb_json *j)
+{
+    if (!c)
+        return;
+    rb_json_put(j, "controller: {place: %s instance_type: %s|null uusd_per_hour: %jd keep_us: %jd", c->place, c->instance_type,
+                c->uusd_per_hour, c->keep_us);
+    rb_json_put(j, "cost_uusd: {mean: %jd p50: %jd p95: %jd} set_aside_uusd: %jd}", c->cost_uusd.mean, c->cost_uusd.p50,
+                c->cost_uusd.p95, c->set_aside_uusd);
+}
+
 static void write_stage_quantiles(const struct rb_plan *plan, struct rb_json *j, const char *key,
                                   const struct rb_quantiles *q)
 {
@@ -215,6 +225,7 @@ void rb_plan_write(const struct rb_plan *plan, struct rb_json *j)
     else
         rb_estimate_write(&plan->estimate, j);
     write_spot(plan->spot, j);
+    write_controller(plan->controller, j);
     write_bound(&plan->bound, j);
     write_stages(plan, j);
     rb_json_kobject(j, "baselines");

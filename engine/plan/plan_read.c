@@ -327,10 +327,40 @@ static bool read_spot(struct reader *r, const struct rb_node *node)
     return true;
 }
 
+static bool need_text_or_null(struct reader *r, struct rb_map *m, const char *key, const char **out)
+{
+    const struct rb_node *node;
+    *out = NULL;
+    return rb_map_need(m, key, &node, r->err) &&
+           (node->kind == RB_NODE_NULL || rb_plan_need_string(m, key, r->arena, out, r->err));
+}
+
+// Absent: it was not asked for.
+static bool read_controller(struct reader *r, const struct rb_node *node)
+{
+    struct rb_map m, cost;
+    const struct rb_node *costs;
+    if (!node)
+        return true;
+    struct rb_plan_controller *c = rb_arena_alloc(r->arena, sizeof *c);
+    if (!rb_map_begin(&m, node, r->err) || !rb_plan_need_string(&m, "place", r->arena, &c->place, r->err) ||
+        !need_text_or_null(r, &m, "instance_type", &c->instance_type) ||
+        !rb_map_need_int(&m, "uusd_per_hour", 0, RB_LIMIT_NODE_UUSD, &c->uusd_per_hour, r->err) ||
+        !rb_map_need_int(&m, "keep_us", 0, INT64_MAX, &c->keep_us, r->err) || !rb_map_need(&m, "cost_uusd", &costs, r->err) ||
+        !rb_map_need_int(&m, "set_aside_uusd", 0, RB_LIMIT_NODE_UUSD, &c->set_aside_uusd, r->err) || !rb_map_end(&m, r->err) ||
+        !rb_map_begin(&cost, costs, r->err) || !rb_map_need_int(&cost, "mean", 0, INT64_MAX, &c->cost_uusd.mean, r->err) ||
+        !rb_map_need_int(&cost, "p50", 0, INT64_MAX, &c->cost_uusd.p50, r->err) ||
+        !rb_map_need_int(&cost, "p95", 0, INT64_MAX, &c->cost_uusd.p95, r->err) || !rb_map_end(&cost, r->err))
+        return false;
+    r->plan.controller = c;
+    return true;
+}
+
 static bool read_predictions(struct reader *r, struct rb_map *m)
 {
     const struct rb_node *bound, *baselines;
-    return read_estimate(r, m) && read_spot(r, rb_map_get(m, "spot")) && rb_map_need(m, "bound", &bound, r->err) && read_bound(r, bound) &&
+    return read_estimate(r, m) && read_spot(r, rb_map_get(m, "spot")) &&
+           read_controller(r, rb_map_get(m, "controller")) && rb_map_need(m, "bound", &bound, r->err) && read_bound(r, bound) &&
            rb_map_need(m, "baselines", &baselines, r->err) && read_baselines(r, baselines);
 }
 

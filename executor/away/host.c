@@ -1,7 +1,6 @@
 #include "executor/away/host.h"
 
 #include "base/arena.h"
-#include "base/text/number.h"
 #include "executor/host_script.h" // generated from host.sh: rb_host_script[]
 #include "executor/transport/transport.h"
 #include "providers/wire/child.h"
@@ -18,38 +17,6 @@
 enum { SSH_FAILED = 255, MAX_WORDS = 40 };
 
 extern char **environ;
-
-// --- names
-
-static bool is_address(const char *text, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_@", text[i]))
-            return false;
-    return n > 0 && text[0] != '-' && text[0] != '@' && text[n - 1] != '@' && !strstr(text, "@-");
-}
-
-bool rb_host_parse(const char *text, struct rb_host *out, struct rb_err *err)
-{
-    struct rb_host host = {.port = ""};
-    int64_t port;
-    const char *address = strncmp(text, "ssh:", 4) == 0 ? text + 4 : "";
-    const size_t n = strcspn(address, ":");
-    const bool has_port = address[n] == ':';
-    if (!is_address(address, n) || n >= sizeof host.address ||
-        (has_port && (!rb_parse_int(address + n + 1, &port) || port < 1 || port > 65535)))
-        return rb_err_set(err, RB_E_PLACE, "expected a place such as ssh:HOST or ssh:USER@HOST:PORT, got \"%.80s\"; in a "
-                          "place of the plan a machine is made for a run that begins: `rbrun plan.json --at aws/REGION`",
-                          text);
-    snprintf(host.name, sizeof host.name, "%s", text);
-    snprintf(host.address, sizeof host.address, "%.*s", (int)n, address);
-    if (has_port)
-        snprintf(host.port, sizeof host.port, "%d", (int)port);
-    *out = host;
-    return true;
-}
-
-// --- asking
 
 // What tools see, and how ssh finds the user's agent and the kind of terminal.
 static char **ssh_env(struct rb_arena *arena)

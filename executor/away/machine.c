@@ -11,7 +11,6 @@
 #include "executor/transport/loop_uv.h"
 #include "executor/transport/ssh_command.h"
 #include "executor/transport/transport.h"
-#include "profiles/catalog/billing.h"
 #include "profiles/catalog/infra.h"
 #include "profiles/inputs/plan_inputs.h"
 #include "profiles/job/job_image.h"
@@ -42,39 +41,18 @@ static const struct rb_transport *transport_of(const char *infra)
     return rb_provider_find(infra, &ops, region, NULL) ? rb_transport_find(ops->transport) : &rb_transport_ssh;
 }
 
-static bool find_price(const char *infra, struct rb_machine *m, struct rb_err *err)
+// As the plan counted it, else as the store says.
+static bool find_price(const struct rb_plan *plan, struct rb_machine *m, struct rb_err *err)
 {
     RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     struct rb_catalog prices = {0};
-    if (!rb_stored_prices(NULL, &arena, &prices, err))
-        return false;
-    for (int i = 0; i < prices.n_offers; i++) {
-        const struct rb_offer *o = &prices.offers[i];
-        if (o->market == RB_MARKET_ON_DEMAND && rb_infra_within(infra, o->infra) &&
-            strcmp(o->instance_type, m->instance_type) == 0) {
-            m->uusd_per_hour = o->rate.uusd_per_hour;
-            return true;
-        }
+    const struct rb_plan_controller *c = plan->controller;
+    if (c && c->instance_type && strcmp(c->place, m->infra) == 0 && strcmp(c->instance_type, m->instance_type) == 0) {
+        m->uusd_per_hour = c->uusd_per_hour;
+        return true;
     }
-    if (rb_infra_may_be_free(infra))
-        return true; // no bill comes for it
-    return rb_err_set(err, RB_E_MACHINE_PRICE,
-                      "the controller's machine would be a %s in %s, whose price is unknown; fetch it with `rbprofile "
-                      "prices update --infra %s --instance-type %s`",
-                      m->instance_type, infra, infra, m->instance_type);
-}
-
-static bool rents_there(const struct rb_plan *plan, const char *infra, struct rb_err *err)
-{
-    char infras[RB_RUN_INFRAS][64];
-    const int n = rb_run_infras(plan, infras, RB_RUN_INFRAS);
-    for (int i = 0; i < n; i++)
-        if (strcmp(infras[i], infra) == 0)
-            return true;
-    return rb_err_set(err, RB_E_PLACE,
-                      "%.80s: the plan rents nothing there, and a controller's machine stands beside its nodes; name a place "
-                      "of the plan, such as %s, or a host: ssh:HOST",
-                      infra, n ? infras[0] : "none");
+    return rb_stored_prices(NULL, &arena, &prices, err) &&
+           rb_machine_price(&prices, m->infra, m->instance_type, &m->uusd_per_hour, err);
 }
 
 bool rb_machine_choose(const struct rb_plan *plan, const char *infra, const char *instance_type, struct rb_machine *out,
@@ -86,7 +64,7 @@ bool rb_machine_choose(const struct rb_plan *plan, const char *infra, const char
     struct rb_machine m = {.port = rb_ssh_port(resources), .running_unix_us = -1};
     const struct rb_provider_ops *ops;
     char region[64];
-    if (!rents_there(plan, infra, err) || !rb_provider_find(infra, &ops, region, err))
+    if (!rb_machine_check_place(plan, infra, err) || !rb_provider_find(infra, &ops, region, err))
         return false;
     if (ops->grants_profiles && !own->instance_profile && !resources->instance_profile)
         return rb_err_set(err, RB_E_MACHINE_PROFILE,
@@ -103,22 +81,10 @@ bool rb_machine_choose(const struct rb_plan *plan, const char *infra, const char
         snprintf(m.context, sizeof m.context, "%s", resources->kubernetes.context);
     if (resources->kubernetes.namespace)
         snprintf(m.namespace, sizeof m.namespace, "%s", resources->kubernetes.namespace);
-    if (!find_price(infra, &m, err))
+    if (!find_price(plan, &m, err))
         return false;
     *out = m;
     return true;
-}
-
-int64_t rb_machine_keep_us(const struct rb_resources *resources)
-{
-    return resources->controller.keep_us ? resources->controller.keep_us : RB_MACHINE_KEEP_S * RB_US_PER_S;
-}
-
-int64_t rb_machine_most_uusd(const struct rb_machine *m, const struct rb_plan *plan, int64_t deadline_us)
-{
-    const struct rb_billing billing = {.rate = {m->uusd_per_hour}};
-    const int64_t run_us = deadline_us >= 0 ? deadline_us : plan->estimate.time_us.p95;
-    return rb_bill_node(&billing, 0, run_us + rb_machine_keep_us(&plan->job->resources)).total_uusd;
 }
 
 // --- one conversation with its cloud

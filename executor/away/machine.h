@@ -16,7 +16,6 @@
 #include "executor/away/host.h"
 
 enum { RB_MACHINE_KEEP_S = 3600 }; // from the end of the run until its files are lost with the machine, unless the job says
-int64_t rb_machine_keep_us(const struct rb_resources *resources);
 
 struct rb_machine {
     char infra[64], instance_type[64], image[256]; // image "": the provider's own
@@ -38,11 +37,23 @@ struct rb_machine {
 bool rb_machine_read(const char *dir, struct rb_machine *out, bool *out_is, struct rb_err *err);
 bool rb_machine_write(const char *dir, const struct rb_machine *m, struct rb_err *err);
 
+// machine_cost.c: needs no cloud
+int64_t rb_machine_keep_us(const struct rb_resources *resources);
+// Does the plan rent something at this infra? Error: PLACE.
+bool rb_machine_check_place(const struct rb_plan *plan, const char *infra, struct rb_err *err);
+// Its price on demand in a list; where no bill comes it is 0 without one. Error: MACHINE_PRICE.
+bool rb_machine_price(const struct rb_catalog *prices, const char *infra, const char *instance_type, int64_t *out_uusd_per_hour,
+                      struct rb_err *err);
+// The bill of a machine whose run takes run_us, and which is kept after that.
+int64_t rb_machine_bill_uusd(int64_t uusd_per_hour, int64_t keep_us, int64_t run_us);
+// Takes what a machine may cost off a budget, which then is that of the nodes; a budget of -1 stays. Error: MACHINE_BUDGET.
+bool rb_machine_set_aside(int64_t most_uusd, int64_t *io_budget_uusd, struct rb_err *err);
+// Until the deadline, or without one as long as 95 % of the runs take, and as long as it is kept. deadline_us -1: none.
+int64_t rb_machine_most_uusd(const struct rb_machine *m, const struct rb_plan *plan, int64_t deadline_us);
+
 // What would be made at this infra of the plan; instance_type: unless the job names one. Errors: PLACE, MACHINE_PROFILE, MACHINE_PRICE.
 bool rb_machine_choose(const struct rb_plan *plan, const char *infra, const char *instance_type, struct rb_machine *out,
                        struct rb_err *err);
-// Until the deadline, or without one as long as 95 % of the runs take, and as long as it is kept. deadline_us -1: none.
-int64_t rb_machine_most_uusd(const struct rb_machine *m, const struct rb_plan *plan, int64_t deadline_us);
 // Makes it, or goes on with the one that was asked for before, until ssh reaches it. Takes minutes. Errors: MACHINE_LOST, those
 // of the cloud; the machine may be there then, and asking again finds it.
 bool rb_machine_make(const struct rb_plan *plan, struct rb_elsewhere *e, const struct rb_machine *chosen,

@@ -3,42 +3,10 @@
 #include "base/errors/log.h"
 #include "executor/journal/machine_row.h"
 #include "executor/journal/run_files.h"
-#include "providers/provider.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-// NULL: no machine is made there.
-static const char *type_made_at(const char *infra)
-{
-    const struct rb_provider_ops *ops;
-    char region[64];
-    return strlen(infra) < 64 && rb_provider_find(infra, &ops, region, NULL) ? ops->controller_type : NULL;
-}
-
-bool rb_place_parse(const char *text, struct rb_controller_place *out, struct rb_err *err)
-{
-    struct rb_host host;
-    const char *type = type_made_at(text);
-    if (!type && !rb_host_parse(text, &host, err))
-        return false;
-    out->machine_type = type;
-    snprintf(out->name, sizeof out->name, "%s", text);
-    return true;
-}
-
-bool rb_place_of_run(const char *text, bool *out_is, char out_run[static 128], struct rb_controller_place *out, struct rb_err *err)
-{
-    const char *at = strchr(text, '@');
-    *out_is = at != NULL;
-    if (!at)
-        return true;
-    if (at - text >= 128)
-        return rb_err_set(err, RB_E_PLACE, "expected RUN@ssh:HOST, got \"%.80s\"", text);
-    snprintf(out_run, 128, "%.*s", (int)(at - text), text);
-    return rb_place_parse(at + 1, out, err);
-}
 
 bool rb_place_reach(const char *text, const char *root, const char *run_id, struct rb_host *out, struct rb_err *err)
 {

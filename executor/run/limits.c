@@ -31,7 +31,8 @@ static bool estimate_anew(const struct rb_scenario *s, const struct rb_plan *pla
     return rb_world_evaluate(s, &limited, &runs, out, NULL, err);
 }
 
-static bool still_fits(const struct rb_plan *plan, int64_t deadline_us, int64_t budget_uusd, struct rb_err *err)
+static bool still_fits(const struct rb_plan *plan, const struct rb_machine *machine, int64_t deadline_us, int64_t budget_uusd,
+                       struct rb_err *err)
 {
     struct rb_scenario scenario;
     struct rb_estimate estimate;
@@ -49,13 +50,28 @@ static bool still_fits(const struct rb_plan *plan, int64_t deadline_us, int64_t 
     rb_format_probabilities(estimate.p_both, asked_p, kept, asked);
     return rb_err_set(err, RB_E_PLAN_LATE,
                       "the plan no longer fits: it keeps deadline (%s from now) and budget with probability %s, %s is "
-                      "asked for, and 95 %% of its runs take up to %s; plan again with `rbplan`",
+                      "asked for, and 95 %% of its runs take up to %s; plan again with `rbplan%s%s`",
                       deadline_us < 0 ? "none" : rb_format_duration(deadline_us, remaining), kept, asked,
-                      rb_format_duration(estimate.time_us.p95, p95));
+                      rb_format_duration(estimate.time_us.p95, p95), machine ? " --at " : "",
+                      machine ? machine->infra : "");
+}
+
+// What a controller's machine may cost is not there for nodes.
+static bool set_aside(const struct rb_plan *plan, const struct rb_machine *machine, int64_t deadline_us, int64_t *budget_uusd,
+                      int64_t *max_uusd, struct rb_err *err)
+{
+    if (!machine)
+        return true;
+    if (deadline_us < 0 && plan->unpredicted)
+        return rb_err_set(err, RB_E_PLACE,
+                          "nothing says how long the run takes, so neither what its controller's machine costs: give "
+                          "--deadline");
+    const int64_t most_uusd = rb_machine_most_uusd(machine, plan, deadline_us);
+    return rb_machine_set_aside(most_uusd, budget_uusd, err) && rb_machine_set_aside(most_uusd, max_uusd, err);
 }
 
 bool rb_run_limits(const struct rb_plan *plan, const char *text, int64_t budget_uusd, int64_t max_uusd,
-                   int64_t *out_deadline_us, int64_t *out_budget_uusd, struct rb_err *err)
+                   const struct rb_machine *machine, int64_t *out_deadline_us, int64_t *out_budget_uusd, struct rb_err *err)
 {
     int64_t deadline_us = plan->deadline_us, at_us = text ? -1 : plan->deadline_at_us;
     if (text && !rb_parse_instant(text, &at_us, NULL) && !rb_parse_duration(text, &deadline_us, err))
@@ -64,8 +80,10 @@ bool rb_run_limits(const struct rb_plan *plan, const char *text, int64_t budget_
         deadline_us = at_us - rb_clock_unix_us();
     if (at_us >= 0 && deadline_us <= 0)
         return rb_err_set(err, RB_E_PLAN_LATE, "the deadline has passed; plan again with `rbplan --deadline`");
+    if (!set_aside(plan, machine, deadline_us, &budget_uusd, &max_uusd, err))
+        return false;
     const bool tighter = at_us >= 0 || deadline_us != plan->deadline_us || budget_uusd != plan->budget_uusd;
-    if (tighter && !still_fits(plan, deadline_us, budget_uusd, err))
+    if (tighter && !still_fits(plan, machine, deadline_us, budget_uusd, err))
         return false;
     *out_deadline_us = deadline_us;
     *out_budget_uusd = max_uusd >= 0 && (budget_uusd < 0 || max_uusd < budget_uusd) ? max_uusd : budget_uusd;

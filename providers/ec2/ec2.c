@@ -396,7 +396,6 @@ static bool find_credentials(char out_source[static 128], struct rb_err *err)
 
 // The common part of both.
 #define EC2_OPS                                                                                                     \
-    .controller_type = RB_OF_THIS_ARCHITECTURE("t3.small", "t4g.small"),                                            \
     .grants_profiles = true,                                                                                        \
     .launches_gangs = true, .destroy = ec2_destroy, .launch = ec2_launch, .preflight = rb_ec2_preflight,            \
     .quotas = rb_ec2_quotas, .list = ec2_list, .look = ec2_look, .terminate = ec2_terminate, .renew = rb_ec2_renew, \

@@ -158,7 +158,6 @@ const struct rb_provider_ops rb_provider_gcp = {
     .launches_gangs = true,
     .grants_profiles = true,
     .keeps_lifetimes = true,
-    .controller_type = RB_OF_THIS_ARCHITECTURE("e2-small", "t2a-standard-1"),
     .create = gcp_create,
     .destroy = gcp_destroy,
     .launch = rb_gcp_launch,

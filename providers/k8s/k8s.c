@@ -225,7 +225,6 @@ const struct rb_provider_ops rb_provider_k8s = {
     .launches_gangs = true,
     .transport = "k8s",
     .keeps_lifetimes = true,
-    .controller_type = "cpu/1",
     .group_word = "lease",
     .groups_every_run = true,
     .waits_in_queue = true,

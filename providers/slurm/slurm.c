@@ -410,7 +410,6 @@ const struct rb_provider_ops rb_provider_slurm = {
     .name = "slurm",
     .summary = "Slurm, through slurmrestd",
     .transport = "slurm",
-    .controller_type = "cpu:1",
     .keeps_lifetimes = true,
     .waits_in_queue = true,
     .create = slurm_create,

@@ -97,6 +97,9 @@ def planned(p):
                                           "--planner naive --json" % bert)
     yield "plan", "a population", p.json("rbplan $ROOT/examples/resnet50-cifar10/job.yaml --samples 64 --deadline 3h --json --set "
                                          "'scheduler={type: pbt, num_trials: 8, ready_every: 10, max_resource: 50}'")
+    p.run("sh -c 'cat $ROOT/examples/prices/aws-us-east-1.csv >with-cpu.csv; echo aws/us-east-1,t3.small,CPU,1,0,2,2,on_demand,0.0208,test, >>with-cpu.csv'")
+    for place in "aws/us-east-1", "ssh:me@box":
+        yield "plan", "a controller at " + place, p.json("rbplan %s --prices with-cpu.csv --budget 50 --at %s --json" % (bert, place))
     yield "plan", "an instant", p.json("rbplan %s --deadline 2099-01-01T00:00:00Z --json" % bert)
     p.run("rbplan %s -o plan.json" % bert)
     yield "plan", "plan.json", p.file("plan.json")

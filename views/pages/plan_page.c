@@ -84,7 +84,7 @@ static void limit_fact(const struct rb_plan *plan, struct rb_page *page)
     if (timed)
         rb_buf_printf(&asked, "deadline %s\n", rb_format_duration(plan->deadline_us, text));
     if (paid)
-        rb_buf_printf(&asked, "budget %s\n", rb_format_money(plan->budget_uusd, text));
+        rb_buf_printf(&asked, "budget %s\n", rb_format_money(rb_plan_whole_budget_uusd(plan), text));
     rb_buf_printf(&asked, plan->job->on_average ? "asked for: on average" : "asked for: %g %%", 100 * plan->confidence);
     if (plan->estimate.spread_unknown) {
         snprintf(kept, sizeof kept, "not known");
@@ -182,7 +182,7 @@ static void limits_sentence(const struct rb_plan *plan, struct rb_page *page)
                       rb_format_duration(plan->deadline_us, text), rb_plan_probability(e, e->p_deadline, 4, p));
     if (plan->budget_uusd >= 0)
         rb_buf_printf(&said, "%sithin the budget of %s: probability %s", both ? "; w" : "W",
-                      rb_format_money(plan->budget_uusd, text), rb_plan_probability(e, e->p_budget, 4, p));
+                      rb_format_money(rb_plan_whole_budget_uusd(plan), text), rb_plan_probability(e, e->p_budget, 4, p));
     if (both)
         rb_buf_printf(&said, "; both: %s", rb_plan_probability(e, e->p_both, 4, p));
     rb_buf_puts(&said, rb_plan_on_what(plan));

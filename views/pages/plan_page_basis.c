@@ -119,7 +119,7 @@ static void guess_sentence(const struct rb_basis *basis, struct rb_page *page)
 
 void rb_plan_page_basis(const struct rb_plan *plan, const struct rb_plan_page_made *made, struct rb_page *page)
 {
-    RB_AUTO(rb_buf_finish) struct rb_buf certificate = RB_BUF_INIT, spot = RB_BUF_INIT;
+    RB_AUTO(rb_buf_finish) struct rb_buf certificate = RB_BUF_INIT, spot = RB_BUF_INIT, controller = RB_BUF_INIT;
     RB_AUTO(rb_buf_finish) struct rb_buf profile = RB_BUF_INIT;
     rb_page_section(page, "basis", "What the estimate rests on", NULL);
     rb_plan_certificate_write(plan, &certificate);
@@ -128,6 +128,9 @@ void rb_plan_page_basis(const struct rb_plan *plan, const struct rb_plan_page_ma
     rb_plan_spot_write(plan, &spot);
     if (spot.len > 0)
         rb_page_sentence(page, "", spot.data);
+    rb_plan_controller_write(plan, &controller);
+    if (controller.len > 0)
+        rb_page_sentence(page, "", controller.data);
     basis_table(&plan->estimate, page);
     rb_page_paragraph(page,
                       "%" PRId64 " simulated runs behind the estimate, %" PRId64 " behind the curves, %" PRId64

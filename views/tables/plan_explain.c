@@ -223,6 +223,7 @@ void rb_plan_explain_write(const struct rb_plan *plan, const struct rb_text_styl
     explain_bound(plan, out);
     rb_plan_basis_write(plan, out);
     rb_plan_spot_write(plan, out);
+    rb_plan_controller_write(plan, out);
     for (int i = 0; i < plan->n_fallbacks; i++) {
         char name[160];
         const bool is_safe_spot = plan->job->resources.spot == RB_SPOT_SAFE &&

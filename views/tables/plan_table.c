@@ -79,7 +79,7 @@ static void heading(const struct rb_plan *plan, struct rb_buf *out)
     if (plan->deadline_us >= 0)
         rb_buf_printf(out, ", deadline %s", rb_format_duration(plan->deadline_us, text));
     if (plan->budget_uusd >= 0)
-        rb_buf_printf(out, ", budget %s", rb_format_money(plan->budget_uusd, text));
+        rb_buf_printf(out, ", budget %s", rb_format_money(rb_plan_whole_budget_uusd(plan), text));
     if (plan->deadline_us >= 0 || plan->budget_uusd >= 0)
         rb_buf_printf(out, ", confidence %.10g", plan->confidence);
     rb_buf_puts(out, "\n\n");
@@ -341,6 +341,29 @@ void rb_plan_spot_write(const struct rb_plan *plan, struct rb_buf *out)
                   100 * s->p_on_demand, 100 * s->share_on_demand, rb_format_money(s->alone_uusd, text[0]), s->p_alone);
 }
 
+void rb_plan_controller_write(const struct rb_plan *plan, struct rb_buf *out)
+{
+    const struct rb_plan_controller *c = plan->controller;
+    char text[5][32];
+    if (!c)
+        return;
+    rb_buf_puts(out, "controller: ");
+    if (c->instance_type)
+        rb_buf_printf(out, "%s in ", c->instance_type);
+    rb_buf_puts(out, c->place);
+    if (c->uusd_per_hour == 0) {
+        rb_buf_puts(out, ", which costs nothing\n");
+        return;
+    }
+    rb_buf_printf(out, " for %s (95 %% <= %s), of which %s after the run: %s (95 %% <= %s), beside the cost of the plan",
+                  rb_format_duration(plan->estimate.time_us.p50 + c->keep_us, text[0]),
+                  rb_format_duration(plan->estimate.time_us.p95 + c->keep_us, text[1]), rb_format_duration(c->keep_us, text[2]),
+                  rb_format_money(c->cost_uusd.p50, text[3]), rb_format_money(c->cost_uusd.p95, text[4]));
+    if (plan->budget_uusd >= 0)
+        rb_buf_printf(out, "; %s of the budget is set aside for it", rb_format_money(c->set_aside_uusd, text[0]));
+    rb_buf_putc(out, '\n');
+}
+
 void rb_plan_table_write(const struct rb_plan *plan, const struct rb_plan_slack *slack,
                          const struct rb_text_style *style, struct rb_buf *out)
 {
@@ -349,6 +372,7 @@ void rb_plan_table_write(const struct rb_plan *plan, const struct rb_plan_slack 
     early_lines(plan, out);
     rb_buf_putc(out, '\n');
     rb_plan_verdict_write(plan, slack, out);
+    rb_plan_controller_write(plan, out);
     rb_plan_certificate_write(plan, out);
     rb_plan_basis_write(plan, out);
     rb_plan_spot_write(plan, out);

@@ -49,6 +49,9 @@ void rb_plan_basis_write(const struct rb_plan *plan, struct rb_buf *out);
 // that. In the table of a plan only where there is a limit and it is not that.
 void rb_plan_drift_write(const struct rb_plan *plan, struct rb_buf *out);
 
+// Where the controller is, and what its machine costs; nothing for a plan made without --at.
+void rb_plan_controller_write(const struct rb_plan *plan, struct rb_buf *out);
+
 // Under resources.spot: safe: what spot machines change, or why that is unknown. Nothing for other plans.
 void rb_plan_spot_write(const struct rb_plan *plan, struct rb_buf *out);
 

@@ -121,6 +121,14 @@ static void complete(struct random_plan *p, uint64_t seed)
     spot = (struct rb_plan_safe_spot){some_estimate(&s), rb_stream_uniform(&s), rb_stream_uniform(&s), 123456,
                                       rb_stream_uniform(&s)};
     p->plan.spot = seed % 3 ? NULL : &spot;
+    static struct rb_plan_controller controller;
+    controller = (struct rb_plan_controller){.place = seed % 4 ? "aws/us-east-1" : "ssh:me@box",
+                                             .instance_type = seed % 4 ? "t3.small" : NULL,
+                                             .uusd_per_hour = seed % 4 ? 20800 : 0,
+                                             .keep_us = 3600000000,
+                                             .cost_uusd = some_quantiles(&s),
+                                             .set_aside_uusd = (int64_t)seed};
+    p->plan.controller = seed % 2 ? NULL : &controller;
     p->plan.bound = some_bound(seed);
     p->plan.images = images;
     p->plan.n_images = (int)(seed % 2);

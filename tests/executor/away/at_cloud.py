@@ -119,6 +119,19 @@ class AtCloud(MachineCase):
     def test_it_begins_there_and_comes_home(self):
         self.begins_there_and_comes_home()
 
+    def test_its_nodes_have_the_budget_that_was_planned(self):
+        self.say("rbplan", "work/job.yaml", "--planner", "static", "--profile-file", "work/profile.yaml", "--prices", "prices.csv",
+                 "--budget", "5", "--at", PLACE, "-o", "plan.json")
+        with open(os.path.join(self.home, "plan.json"), encoding="utf-8") as f:
+            plan = json.load(f)
+        self.assertEqual(plan["budget_uusd"] + plan["controller"]["set_aside_uusd"], 5000000)
+        run = json.loads(self.start(RB_DB=os.path.join(self.home, "none.db")).stdout)["run"]  # by the plan's price
+        self.say("rbrun", "stop", run)
+        self.say("rbrun", "move", run, "--to", "here")
+        row, = json.loads(self.say("rbrun", "list", "--json").stdout)["runs"]
+        self.assertEqual(row["budget_uusd"], plan["budget_uusd"])
+        self.assertEqual(self.alive(), [])
+
     # --- killed
 
     def elsewhere(self):
