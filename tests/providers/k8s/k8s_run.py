@@ -482,6 +482,22 @@ class Runs(unittest.TestCase):
         self.assertEqual(len(learned["k8s/lab"]), 4 * 1 + 2 * 1)
         self.assertEqual(learned["k8s/lab"], learned["mock/us-east-1"])
 
+    def test_every_search_runs_on_pods(self):
+        cluster, run = self.on()
+        with open(os.path.join(self.folder, "work", "job.yaml"), encoding="utf-8") as f:
+            job = f.read()
+        for search in ("type: sha, eta: 2, num_trials: 4, max_resource: 4", "type: asha, eta: 2, num_trials: 4, max_resource: 4",
+                       "type: pbt, num_trials: 3, ready_every: 1, max_resource: 2"):
+            before = {i["id"] for i in cluster.ledger()["instances"]}
+            run.write("work/job.yaml", re.sub(r"scheduler: {.*}", "scheduler: {%s}" % search, job))
+            run.make_plan("work/job.yaml")
+            report = json.loads(run.say("rbrun", "plan.json", "--json", "--state-dir", "state").stdout.splitlines()[-1])
+            self.assertEqual((report["outcome"], report["leak_check"]["instances_left"]), ("complete", 0), search)
+            bill = sum(i["cost_uusd"] for i in cluster.ledger()["instances"] if i["id"] not in before)
+            self.assertEqual(report["cost_uusd"]["actual"], bill, search)
+            shutil.rmtree(os.path.join(self.folder, "state"))
+        cluster.await_no_pods()
+
     def test_pods_wait_in_a_queue(self):
         cluster, run = self.on(queue=", queue: {name: team, gpus: 4}", kubernetes=", queue: team", trials=2, gpus=4)
         report = json.loads(run.say("rbrun", "plan.json", "--json", "--state-dir", "state").stdout.splitlines()[-1])
