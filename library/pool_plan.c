@@ -2,6 +2,8 @@
 
 #include "base/limits.h"
 #include "planner/search/planner.h"
+#include "profiles/catalog/infra.h"
+#include "profiles/job/job_image.h"
 #include "providers/wire/digest.h"
 
 #include <string.h>
@@ -64,6 +66,8 @@ static struct rb_job *owner_job(const struct rb_pool_file *pool, const struct rb
     job->data_fetch = job->data_mount = NULL; // each job of the pool brings its own to the nodes that it is lent
     job->data_stays = false;
     job->resources = pool->resources;
+    if (pool->resources.n_image_ids > 0) // the pool says what its nodes boot
+        job->n_images = 0;
     job->deadline_us = job->deadline_at_us = -1;
     job->budget_uusd = pool->budget_uusd;
     job->on_average = false;
@@ -108,6 +112,8 @@ bool rb_pool_plan_nodes(const struct rb_pool_file *pool, struct rb_plan_inputs *
         .n_offers = 1,
         .catalog = &in->catalog,
     };
+    rb_plan_set_images(out, &in->arena);
+    out->n_containers = 0; // each job starts its own on the nodes that it is lent
     sign(out, "");
     return true;
 }
@@ -142,6 +148,21 @@ static struct rb_profile *lent_profile(const struct rb_profile *p, struct rb_are
     profile->provisioning = list;
     profile->n_provisioning = p->n_provisioning + 1;
     return profile;
+}
+
+// A pod has one image: that of all jobs which it is lent to.
+static bool take_pods_image(const struct rb_plan *nodes, struct rb_job *job, struct rb_err *err)
+{
+    const char *infra = nodes->offers[0].infra, *pods = rb_job_boot_image(nodes->job, infra);
+    const char *own = rb_image_for(job->images, job->n_images, infra);
+    if (!rb_infra_has_pods(infra))
+        return true;
+    if (own && (!pods || strcmp(own, pods) != 0))
+        return rb_err_set(err, RB_E_IMAGE_TWICE,
+                          "job %s: image: expected %s, which the pods of the pool have, or none; got %s", job->name,
+                          pods ? pods : "none", own);
+    job->n_images = 0;
+    return true;
 }
 
 static struct rb_job *lent_job(const struct rb_job *j, int n_nodes, struct rb_arena *arena)
@@ -189,8 +210,11 @@ bool rb_pool_plan_job(const struct rb_plan *nodes, struct rb_plan_inputs *in, st
     struct rb_catalog *catalog = rb_arena_array(&in->arena, 1, sizeof *catalog);
     *offer = lent_offer(&nodes->offers[0]);
     *catalog = (struct rb_catalog){.offers = offer, .n_offers = 1};
+    struct rb_job *job = lent_job(&in->job, n_nodes, &in->arena);
+    if (!take_pods_image(nodes, job, err))
+        return false;
     const struct rb_plan_request req = {
-        .job = lent_job(&in->job, n_nodes, &in->arena),
+        .job = job,
         .profile = lent_profile(&in->profile, &in->arena),
         .catalog = catalog,
         .deadline_us = -1, // alone it might keep its deadline; with the others that is unknown

@@ -131,7 +131,11 @@ static bool open_run(struct rb_run_files *f, const char *root, const char *name,
 // Its own work directory is empty: it trains nothing.
 bool rb_pool_open_owner(struct rb_pool_run *p, const char *root, const struct rb_plan *plan, struct rb_err *err)
 {
-    if (!open_run(&p->files, root, p->file.name, root, plan, &p->journal, err))
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
+    struct rb_plan pinned = *plan;
+    bool any;
+    if (!rb_pin_images(&pinned, &arena, &any, err) ||
+        !open_run(&p->files, root, p->file.name, root, &pinned, &p->journal, err))
         return false;
     const int n = snprintf(p->files.workdir, sizeof p->files.workdir, "%s/empty", p->files.dir);
     if (n >= (int)sizeof p->files.workdir || mkdir(p->files.workdir, 0700) != 0)

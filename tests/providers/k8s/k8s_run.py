@@ -498,6 +498,27 @@ class Runs(unittest.TestCase):
             shutil.rmtree(os.path.join(self.folder, "state"))
         cluster.await_no_pods()
 
+    def test_a_pool_of_jobs_runs_on_pods(self):
+        """Its pods have the image of its jobs, which is one."""
+        cluster, run = self.on()
+        with open(os.path.join(self.folder, "work", "job.yaml"), encoding="utf-8") as f:
+            job = re.sub(r"scheduler: {.*}", "scheduler: {type: sha, eta: 2, num_trials: 4, max_resource: 4}", f.read())
+        run.write("work/first.yaml", job.replace("name: k8s\n", "name: first\nprofile: k8s\n"))
+        run.write("work/pool.yaml", "format: rb-pool/1\nname: lab\ninterval: 1s\nrestart: 500ms\nresources: {infra: [k8s/lab], instance_types: "
+                  "[g2], max_nodes: 2, kubernetes: {namespace: rb, cpus_per_gpu: 1}}\njobs: [first.yaml, second.yaml]\n")
+        run.say("rbprofile", "import", "profile.yaml", "prices.csv")
+        pool = ("rbrun", "--pool", "work/pool.yaml", "--json", "--state-dir", "state")
+        second = job.replace("name: k8s\n", "name: second\nprofile: k8s\n")
+        run.write("work/second.yaml", second.replace("registry.example/train", "registry.example/other"))
+        refused = run.say(*pool, expect=2)
+        self.assertIn("RB4441", refused.stdout + refused.stderr)
+        self.assertIn("job second: image: expected registry.example/train@", refused.stdout + refused.stderr)
+        run.write("work/second.yaml", second)
+        report = json.loads(run.say(*pool).stdout.splitlines()[-1])
+        self.assertEqual([j["outcome"] for j in report["jobs"]], ["complete", "complete"])
+        cluster.await_no_pods()
+        self.assertEqual(sum(i["cost_uusd"] for i in cluster.ledger()["instances"]), report["cost_uusd"])
+
     def test_pods_wait_in_a_queue(self):
         cluster, run = self.on(queue=", queue: {name: team, gpus: 4}", kubernetes=", queue: team", trials=2, gpus=4)
         report = json.loads(run.say("rbrun", "plan.json", "--json", "--state-dir", "state").stdout.splitlines()[-1])
