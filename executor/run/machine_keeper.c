@@ -18,8 +18,6 @@
 #define HELPER_WORD "--keep-machine"
 enum { HELPER_WORDS = 5, SPARE_S = 60 }; // program, word, root, run, length of a lease
 
-extern char **environ;
-
 // Until just before its end. One that lasted for more than two leases of a run would count as none.
 static int64_t lease_until_us(const struct rb_machine_row *row, int64_t lease_us, int64_t now_us)
 {
@@ -36,37 +34,19 @@ static bool renew(const struct rb_run_files *f, const struct rb_machine_row *row
     return rb_machine_renew(&m, &f->plan.job->resources, until_us, err);
 }
 
-// Our environment, which has or leads to the cloud's credentials, without the job's secrets.
-static char **helper_env(const struct rb_job *job, struct rb_arena *arena)
-{
-    const struct rb_string_list hidden = rb_job_hidden_variables(job, arena);
-    int n = 0;
-    for (char **e = environ; *e; e++)
-        n++;
-    char **env = rb_arena_array(arena, (size_t)n + 1, sizeof *env);
-    n = 0;
-    for (char **e = environ; *e; e++) {
-        bool hide = false;
-        for (int i = 0; i < hidden.n && !hide; i++)
-            hide = strncmp(*e, hidden.items[i], strlen(hidden.items[i])) == 0 && (*e)[strlen(hidden.items[i])] == '=';
-        if (!hide)
-            env[n++] = *e;
-    }
-    return env;
-}
-
 // It is not ours to wait for: it outlives us.
 static bool start_helper(const struct rb_run_files *f, int64_t lease_us, struct rb_err *err)
 {
     RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     RB_AUTO(rb_buf_finish) struct rb_buf length = RB_BUF_INIT;
+    const struct rb_string_list hidden = rb_job_hidden_variables(f->plan.job, &arena);
     const int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
     pid_t pid;
     rb_buf_printf(&length, "%" PRId64, lease_us);
     const char *const argv[HELPER_WORDS + 1] = {"/proc/self/exe", HELPER_WORD, f->root, f->run_id, rb_buf_str(&length)};
     const int fds[3] = {nowhere, nowhere, nowhere};
-    const int why =
-        nowhere < 0 ? errno : rb_child_start_session(argv, helper_env(f->plan.job, &arena), fds, &pid);
+    char **env = rb_child_cloud_env(hidden.items, hidden.n, &arena);
+    const int why = nowhere < 0 ? errno : rb_child_start_session(argv, env, fds, &pid);
     if (nowhere >= 0)
         close(nowhere);
     return why == 0 || rb_err_set(err, RB_E_DETACH, "no process can be started that renews it: %s", strerror(why));

@@ -75,18 +75,28 @@ char **rb_child_tool_env(struct rb_arena *arena)
     return env;
 }
 
-char **rb_child_command_env(const char *const *hidden, int n_hidden, struct rb_arena *arena)
+static char **env_without(const char *const *hidden, int n_hidden, bool credentials, struct rb_arena *arena)
 {
     char **env = new_env(arena), name[NAME_BYTES];
     int n = 0;
     for (char **entry = environ; entry && *entry; entry++) {
-        bool keep = name_of(*entry, name) && !rb_child_is_credential(name);
+        bool keep = name_of(*entry, name) && (credentials || !rb_child_is_credential(name));
         for (int i = 0; i < n_hidden && keep; i++)
             keep = strcmp(name, hidden[i]) != 0;
         if (keep)
             env[n++] = *entry;
     }
     return env;
+}
+
+char **rb_child_command_env(const char *const *hidden, int n_hidden, struct rb_arena *arena)
+{
+    return env_without(hidden, n_hidden, false, arena);
+}
+
+char **rb_child_cloud_env(const char *const *hidden, int n_hidden, struct rb_arena *arena)
+{
+    return env_without(hidden, n_hidden, true, arena);
 }
 
 // --- running

@@ -18,6 +18,8 @@ char **rb_child_tool_env(struct rb_arena *arena);
 // The environment of the user's own command on this machine: all of ours but cloud credentials and the variables named
 // `hidden` ([n_hidden]; a job's secrets, which reach their trial by another way).
 char **rb_child_command_env(const char *const *hidden, int n_hidden, struct rb_arena *arena);
+// The same with the credentials, for a process of ours that asks clouds.
+char **rb_child_cloud_env(const char *const *hidden, int n_hidden, struct rb_arena *arena);
 
 // Starts a program, looked up in PATH, with these for stdin, stdout and stderr (> 2 or its own number; close-on-exec or
 // not). 0, or the errno of what failed, exec included.
