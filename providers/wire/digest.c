@@ -114,3 +114,21 @@ int rb_base64_decode(const char *text, size_t len, void *out)
     const int n = EVP_DecodeBlock(out, (const unsigned char *)text, (int)len);
     return n < 0 ? -1 : n - padding;
 }
+
+char *rb_base64url_decode(const char *text, size_t n, struct rb_arena *arena, size_t *out_n)
+{
+    char *standard = rb_arena_alloc(arena, n + 4);
+    while (n > 0 && text[n - 1] == '=')
+        n--;
+    for (size_t k = 0; k < n; k++) {
+        if (strchr("+/=", text[k]))
+            return NULL;
+        standard[k] = text[k] == '-' ? '+' : text[k] == '_' ? '/' : text[k];
+    }
+    while (n % 4 != 0)
+        standard[n++] = '=';
+    char *bytes = rb_arena_alloc(arena, n + 1);
+    const int got = rb_base64_decode(standard, n, bytes);
+    *out_n = got >= 0 ? (size_t)got : 0;
+    return got >= 0 ? bytes : NULL;
+}

@@ -2,6 +2,8 @@
 #ifndef RB_PROVIDERS_DIGEST_H
 #define RB_PROVIDERS_DIGEST_H
 
+#include "base/arena.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,5 +18,7 @@ void rb_random_bytes(void *out, size_t n); // from the system; aborts if there i
 void rb_base64_encode(const void *bytes, size_t n, char *out);
 // Returns decoded length or -1; out holds at least 3*(len/4) bytes.
 int rb_base64_decode(const char *text, size_t len, void *out);
+// The alphabet of URLs (RFC 4648, section 5), with padding or without. NULL: it is not that. NUL-terminated; *out_n without it.
+char *rb_base64url_decode(const char *text, size_t n, struct rb_arena *arena, size_t *out_n);
 
 #endif

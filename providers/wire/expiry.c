@@ -12,20 +12,16 @@
 
 static const int64_t last_s = INT64_C(253402300799); // of the year 9999, which stands for "never"
 
-// The token's middle part, in the alphabet of URLs and without padding.
+// The token's middle part.
 bool rb_jwt_claims(const char *token, struct rb_doc *out)
 {
     const char *begin = strchr(token, '.'), *end = begin ? strchr(begin + 1, '.') : NULL;
     if (!end)
         return false;
-    RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
-    for (const char *p = begin + 1; p < end; p++)
-        rb_buf_putc(&text, *p == '-' ? '+' : *p == '_' ? '/' : *p);
-    while (text.len % 4)
-        rb_buf_putc(&text, '=');
-    RB_AUTO(rb_auto_free) char *claims = rb_xcalloc(text.len + 1, 1);
-    const int n = rb_base64_decode(rb_buf_str(&text), text.len, claims);
-    return n > 0 && rb_doc_parse_json(out, "token", claims, (size_t)n, NULL);
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
+    size_t n;
+    const char *claims = rb_base64url_decode(begin + 1, (size_t)(end - begin - 1), &arena, &n);
+    return claims && n > 0 && rb_doc_parse_json(out, "token", claims, n, NULL);
 }
 
 static int64_t from_s(int64_t s)

@@ -52,25 +52,6 @@ void rb_mock_gcp_token_grant(struct rb_mock_gcp_tokens *t, int64_t unix_us, stru
 
 // --- assertions ---
 
-// NULL: not base64url. NUL-terminated; *out_n without it.
-static char *decode(const char *text, size_t n, struct rb_arena *arena, size_t *out_n)
-{
-    char *standard = rb_arena_alloc(arena, n + 4);
-    while (n > 0 && text[n - 1] == '=')
-        n--;
-    for (size_t k = 0; k < n; k++) {
-        if (strchr("+/=", text[k]))
-            return NULL;
-        standard[k] = text[k] == '-' ? '+' : text[k] == '_' ? '/' : text[k];
-    }
-    while (n % 4 != 0)
-        standard[n++] = '=';
-    char *bytes = rb_arena_alloc(arena, n + 1);
-    int got = rb_base64_decode(standard, n, bytes);
-    *out_n = got >= 0 ? (size_t)got : 0;
-    return got >= 0 ? bytes : NULL;
-}
-
 struct claims {
     const char *iss, *aud, *scope;
     int64_t iat, exp;
@@ -153,9 +134,9 @@ static const char *judge_assertion(const struct rb_mock_gcp_account *a, const ch
     struct claims claims;
     if (!dot || last == dot)
         return "Bad Request";
-    const char *header = decode(text, (size_t)(dot - text), arena, &n_header);
-    const char *body = decode(dot + 1, (size_t)(last - dot - 1), arena, &n_claims);
-    const char *signature = decode(last + 1, strlen(last + 1), arena, &n_signature);
+    const char *header = rb_base64url_decode(text, (size_t)(dot - text), arena, &n_header);
+    const char *body = rb_base64url_decode(dot + 1, (size_t)(last - dot - 1), arena, &n_claims);
+    const char *signature = rb_base64url_decode(last + 1, strlen(last + 1), arena, &n_signature);
     if (!header || !body || !signature || !check_header(a, header, n_header, arena) ||
         !rb_mock_gcp_account_verify(a, text, (size_t)(last - text), signature, n_signature))
         return "Invalid JWT Signature.";
