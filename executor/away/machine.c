@@ -191,10 +191,11 @@ static bool request(struct talk *t, const struct rb_plan *plan, const char *user
                                   {"rb:run-id", run_id},
                                   {"rb:launch-id", launch_id},
                                   {RB_LEASE_TAG, expires}};
+    const struct rb_infra_place place = rb_infra_place(m->infra);
     struct rb_launch request = {
         .token = token,
         .again = true, // perhaps by a command that was killed
-        .region = m->infra + strcspn(m->infra, "/") + (strchr(m->infra, '/') != NULL),
+        .region = place.region,
         .instance_type = m->instance_type,
         .market = RB_MARKET_ON_DEMAND,
         .image_id = m->image[0] ? m->image : NULL,

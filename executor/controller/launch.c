@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "executor/controller/placement_group.h"
 #include "executor/launcher/launch_log.h"
+#include "profiles/catalog/infra.h"
 #include "profiles/job/job_image.h"
 #include "providers/wire/digest.h"
 
@@ -360,12 +361,9 @@ static void request_launch(struct rb_run_gang *g, const char *user_data, bool ag
     const struct rb_run_node *n = rb_run_gang_find(g, rb_run_node_is_undecided);
     struct rb_controller *c = g->c;
     const struct rb_resources *resources = &c->config.plan->job->resources;
-    char infra[sizeof n->row.infra], expires[32], group[RB_PLACEMENT_GROUP_BYTES];
+    const struct rb_infra_place place = rb_infra_place(n->row.infra);
+    char expires[32], group[RB_PLACEMENT_GROUP_BYTES];
     RB_AUTO(rb_buf_finish) struct rb_buf name = RB_BUF_INIT;
-    strcpy(infra, n->row.infra);
-    char *save = NULL;
-    strtok_r(infra, "/", &save);
-    const char *region = strtok_r(NULL, "/", &save), *zone = region ? strtok_r(NULL, "/", &save) : NULL;
     write_name(g, &name);
     rb_lease_format(rb_run_node_lease_us(n), expires);
     const struct rb_tag tags[] = {{"Name", rb_buf_str(&name)},
@@ -376,8 +374,8 @@ static void request_launch(struct rb_run_gang *g, const char *user_data, bool ag
     struct rb_launch launch = {
         .token = n->row.token,
         .again = again,
-        .region = region ? region : "",
-        .zone = zone,
+        .region = place.region,
+        .zone = place.zone[0] ? place.zone : NULL,
         .instance_type = n->row.instance_type,
         .gpus = rb_run_node_gpus_on(&c->config.plan->offers[n->row.offer]),
         .market = c->config.plan->offers[n->row.offer].market,

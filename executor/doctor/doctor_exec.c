@@ -162,9 +162,10 @@ static bool launch(struct probe *t)
                                   {"rb:run-id", t->run_id},
                                   {"rb:launch-id", token},
                                   {RB_LEASE_TAG, expires}};
+    const struct rb_infra_place place = rb_infra_place(t->infra);
     struct rb_launch launch = {
         .token = token,
-        .region = strchr(t->infra, '/') ? strchr(t->infra, '/') + 1 : "",
+        .region = place.region,
         .instance_type = offer->instance_type,
         .gpus = offer->accelerator && rb_accelerator_is_cpu(offer->accelerator) ? 0 : offer->gpus,
         .market = offer->market,

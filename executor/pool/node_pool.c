@@ -118,10 +118,7 @@ static void launch(struct pool_node *n)
 {
     struct rb_pool *p = n->pool;
     const struct rb_resources *r = &p->config.job->resources;
-    char place[160], *save; // provider[/region[/zone]]
-    snprintf(place, sizeof place, "%s", p->config.infra);
-    strtok_r(place, "/", &save);
-    const char *region = strtok_r(NULL, "/", &save), *zone = region ? strtok_r(NULL, "/", &save) : NULL;
+    const struct rb_infra_place place = rb_infra_place(p->config.infra);
     char until[32];
     rb_lease_format(n->lease_until_us, until);
     struct rb_tag tags[] = {
@@ -132,8 +129,8 @@ static void launch(struct pool_node *n)
     };
     struct rb_launch l = {
         .token = n->token,
-        .region = region ? region : "",
-        .zone = zone,
+        .region = place.region,
+        .zone = place.zone[0] ? place.zone : NULL,
         .instance_type = p->config.offer->instance_type,
         .gpus = rb_accelerator_is_cpu(p->config.offer->accelerator) ? 0 : p->config.offer->gpus,
         .market = p->config.offer->market,

@@ -43,27 +43,26 @@ static void k8s_close(struct rb_launcher_config *config)
     config->way = NULL;
 }
 
+static const char *cluster_of(const char *infra)
+{
+    const char *slash = strchr(infra, '/');
+    return slash ? slash + 1 : "";
+}
+
 static const char *const *k8s_argv(const struct rb_launcher_config *config, const struct rb_launch_node *node,
                                    const char *remote, struct rb_arena *arena)
 {
     char path[RB_KUBE_DOOR_PATH_BYTES];
-    const char *cluster = strchr(node->infra, '/');
     const char **argv = rb_arena_array(arena, HELPER_WORDS + 1, sizeof *argv);
     door_path(config->run_dir, path);
     rb_kube_door_keep(config->way);
     argv[0] = "/proc/self/exe";
     argv[1] = helper_word;
     argv[2] = rb_arena_strdup(arena, path);
-    argv[3] = rb_arena_strdup(arena, cluster ? cluster + 1 : "");
+    argv[3] = rb_arena_strdup(arena, cluster_of(node->infra));
     argv[4] = node->address;
     argv[5] = rb_arena_strdup(arena, remote);
     return argv;
-}
-
-static const char *cluster_of(const char *infra)
-{
-    const char *slash = strchr(infra, '/');
-    return slash ? slash + 1 : "";
 }
 
 static const char *const *k8s_argv_alone(const struct rb_resources *resources, const struct rb_launch_node *node,

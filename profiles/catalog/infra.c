@@ -126,3 +126,14 @@ bool rb_infra_has_pods(const char *infra)
     const struct provider *p = provider_of(infra);
     return p && p->has_pods;
 }
+
+struct rb_infra_place rb_infra_place(const char *infra)
+{
+    struct rb_infra_place out = {.region = ""};
+    const char *region = infra + strcspn(infra, "/");
+    region += *region == '/';
+    const size_t n = strcspn(region, "/");
+    snprintf(out.region, sizeof out.region, "%.*s", (int)n, region);
+    snprintf(out.zone, sizeof out.zone, "%s", region + n + (region[n] == '/'));
+    return out;
+}

@@ -20,6 +20,10 @@ bool rb_infra_may_be_free(const char *infra);
 bool rb_infra_has_pods(const char *infra);
 // "aws/us-east-1/us-east-1a" is within "aws/us-east-1", "aws" and "*", and within itself.
 bool rb_infra_within(const char *infra, const char *pattern);
+struct rb_infra_place {
+    char region[121], zone[121]; // "": there is none; no name that rb_infra_check takes is cut
+};
+struct rb_infra_place rb_infra_place(const char *infra);
 // Are they the same but for their zones?
 bool rb_infra_same_region(const char *a, const char *b);
 

@@ -85,6 +85,19 @@ static void test_within(void **state)
     assert_false(rb_infra_within("mock/us-east-1", "aws"));
 }
 
+static void test_region_and_zone(void **state)
+{
+    (void)state;
+    const struct {
+        const char *infra, *region, *zone;
+    } cases[] = {{"aws/us-east-1/us-east-1a", "us-east-1", "us-east-1a"}, {"k8s/lab", "lab", ""}, {"local", "", ""}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct rb_infra_place place = rb_infra_place(cases[i].infra);
+        assert_string_equal(place.region, cases[i].region);
+        assert_string_equal(place.zone, cases[i].zone);
+    }
+}
+
 static void test_same_region(void **state)
 {
     (void)state;
@@ -148,7 +161,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_like_one_that_is_not_there), cmocka_unit_test(test_forms_that_pass),
         cmocka_unit_test(test_forms_that_do_not),           cmocka_unit_test(test_within),
-        cmocka_unit_test(test_same_region),                 cmocka_unit_test(test_prices_need_a_region),
+        cmocka_unit_test(test_region_and_zone), cmocka_unit_test(test_same_region),                 cmocka_unit_test(test_prices_need_a_region),
         cmocka_unit_test(test_clusters_that_are_there_anyway),        cmocka_unit_test(test_providers_are_sorted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
