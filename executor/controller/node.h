@@ -74,7 +74,7 @@ struct rb_run_node {
     uint64_t retry_timer;
     int64_t leaves_at_us;               // it must go by then: this controller's time; 0: it need not
     uint64_t leave_timer;
-    bool let_go;                        // it was told to end, because no trial was left there
+    bool let_go;                        // it was asked to end, because no trial was left there
     int64_t held_us;                    // since when it is billed and something holds it up; this controller's time, -1: nothing does
     bool fetching;                      // it brings the job's data to itself, for as long as that takes
     int64_t data_us;                    // how long that took
@@ -142,7 +142,7 @@ void rb_run_node_close_tasks(struct rb_controller *c, int node);    // nothing c
 
 // node_leaving.c
 void rb_run_node_leaving(void *ctx, int node, int64_t seconds); // the launcher's event
-// Only its own processes still hold a node that its cloud ends: once no trial is left there, these are told to end.
+// Only its own processes still hold a node that its cloud ends: once no trial is left there, these are asked to end.
 void rb_run_node_let_go(struct rb_run_node *n);
 // As if its cloud took it back at that time, but once its trials have given way it is ended and replaced. Trials that have
 // not given way by then are killed; but a node on demand, which would go back to spot, then stays.

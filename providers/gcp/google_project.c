@@ -12,7 +12,7 @@ enum { PATIENCE_MS = 5000, ID_BYTES = 64 };
 struct answer {
     char text[ID_BYTES];
     size_t n;
-    bool is_theirs; // whoever sits at that address may answer, but does not know this header
+    bool is_theirs; // another server at that address may answer, but does not send this header
 };
 
 // Fewer bytes than came end the transfer: no project has such an id.

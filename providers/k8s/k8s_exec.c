@@ -38,7 +38,7 @@ static const int64_t silence_us = 25 * RB_US_PER_S; // of a peer that has answer
 
 // What runs in the pod: $1 bytes of our input go to the command $2, then the connection is watched, because the end of a
 // client ends nothing there. v4 cannot close stdin, and v5 must not: its end is what is watched for.
-// $3: the pod's uid, which is also in its environment. In a pod without it, whoever made that, nothing is done.
+// $3: the pod's uid, which is also in its environment. In a pod without it nothing is done.
 static const char wrapper[] =
     "[ \"${RB_POD_UID-}\" = \"$3\" ] || { echo 'another pod has this name now' >&2; exit 255; }\n"
     "umask 077; cd \"$HOME\" || exit 1; exec 3<&0; d=$(mktemp -d ./.in.XXXXXX) && mkfifo \"$d/in\" || exit 1\n"

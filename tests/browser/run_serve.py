@@ -153,7 +153,7 @@ class Served(unittest.TestCase):
         self.assertIsNone(self.served.poll())
 
     def test_whoever_goes_away(self):
-        """In the middle of what they ask, or of what they are told; and a reader that is slow holds no one up."""
+        """In the middle of what they ask, or of the answer; and a reader that is slow holds no one up."""
         request = ("GET %sdata.json HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" % self.path).encode()
         slow = socket.create_connection(("127.0.0.1", self.port), timeout=10)
         slow.sendall(request)

@@ -237,7 +237,7 @@ class AtCloud(MachineCase):
         self.assertEqual(self.alive(), [])
 
 class Forgotten(MachineCase):
-    """Machines that nobody fetches a run from. Leases are short there, and a watchdog sees nothing but these."""
+    """Machines from which no run is fetched. Leases are short there, and a watchdog sees nothing but these."""
     job = JOB.replace("max_nodes", "controller: {keep: 2h}, max_nodes")
     more_there = {"RB_TEST_LEASE_S": "3"}
 
