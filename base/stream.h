@@ -21,7 +21,7 @@ enum rb_purpose {
     RB_DRAW_CURVE = 11,     // synthetic learning curves
     RB_DRAW_MOCK = 12,      // the mock cloud's own delays
     RB_DRAW_SEARCH = 13,    // randomised search, tests
-    RB_DRAW_MEASUREMENT = 14, // how far a measured mean is from the true one: index = GPUs, one draw per replicate
+    RB_DRAW_MEASUREMENT = 14, // how far a measured mean is from the true one: one draw per replicate
     RB_DRAW_BLOCK = 15, // state of the generator of a block of sampled replicates: simulator/sampler/sampler_lanes.h
     RB_DRAW_SHARE = 16,       // which jobs get GPUs where a policy assigns them at random: replicate = decision
     // As RB_DRAW_MEASUREMENT, one draw per replicate; for the last two, index = entry of the profile's provisioning.

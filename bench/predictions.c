@@ -4,7 +4,7 @@
 //     predictions [RUNS]
 //
 // Successive halving of 27 trials, 4 to 36 units, on nodes of 4 GPUs: 1 GPU a trial, then 2, then 4. The truth of the
-// layouts is alpha + beta (docs/MODEL.md), or independent, as plans draw it. Deadlines are quantiles of the plan's own
+// layouts is alpha + beta (docs/MODEL.md), or independent. Deadlines are quantiles of the plan's own
 // runs. One line a case: of runs predicted to be on time with about p, how many were; how many ended from p5 to p95, and by
 // p50; the mean width of that, in parts of the whole; and Brier's score, the mean square of probability less outcome.
 #include "v100.h"

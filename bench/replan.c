@@ -5,6 +5,7 @@
 //     REPLAN_SHOW=1: every search, REPLAN_JOBS=1: every job, on stderr; REPLAN_JOB=7: this one alone; REPLAN_CONFIDENCE=0.98: what plans are made with
 //     REPLAN_KNOWS=start, report, barrier: who re-plans knows the true speed from then on (from the first one)
 //     REPLAN_FIRST=0.8: what is re-planned begins with a plan of this confidence; the one that was asked for is kept to
+//     REPLAN_CHOOSE=64: it begins with the one that `rbplan --with-replanning` would choose, by this many runs of each
 //
 // Random jobs (bench/random_job.h), planned with confidence 0.95 for twice the time of the fastest plan. A line a case: the share of runs that were on time, as planned, re-planned
 // and by an oracle's plan, which knows the speed; of the ratios of mean costs the geometric mean over jobs, the last one
@@ -15,6 +16,7 @@
 
 #include "base/order.h"
 #include "base/stream.h"
+#include "executor/rehearsal/worth.h"
 #include "samplers/model/normal.h"
 
 #include <math.h>
@@ -173,11 +175,35 @@ static double option(const char *name)
     return text ? atof(text) : 0;
 }
 
-// What is re-planned begins as planned, or with a plan of another confidence.
+// As rbplan --with-replanning chooses: the first plan of those with 0.95, 0.8 and 0.5. ranked: runs that it compares.
+static void choose_first(struct random_job *j, const struct rb_profile *believed, int ranked, struct rb_plan plans[N_WAYS])
+{
+    static const double confidences[] = {0.8, 0.5};
+    struct rb_plan others[2];
+    const struct rb_plan *from[3] = {&plans[OPEN]};
+    struct rb_worth worth;
+    struct rb_err err;
+    int n = 1, chosen;
+    for (int i = 0; i < 2; i++) {
+        struct rb_plan *other = &others[n - 1];
+        if (!make_plan(j, believed, plans[OPEN].deadline_us, RB_OBJECTIVE_MIN_COST, confidences[i], other))
+            continue;
+        other->confidence = plans[OPEN].confidence;
+        from[n++] = other;
+    }
+    must(rb_worth_choose(from, n, ranked, 2 * ranked, 1, &chosen, &worth, &err), &err);
+    plans[REPLANNED] = *from[chosen];
+    if (getenv("REPLAN_JOBS"))
+        fprintf(stderr, "plan %d of %d chosen: P %.3f, $%.4f\n", chosen, n, worth.kept.share, worth.cost_uusd.mean / 1e6);
+}
+
+// What is re-planned begins as planned, with a plan of another confidence, or with the one that is chosen.
 static bool make_first(struct random_job *j, const struct rb_profile *believed, struct rb_plan plans[N_WAYS])
 {
     const double confidence = option("REPLAN_FIRST");
     plans[REPLANNED] = plans[OPEN];
+    if (option("REPLAN_CHOOSE") > 0)
+        choose_first(j, believed, (int)option("REPLAN_CHOOSE"), plans);
     if (confidence <= 0)
         return true;
     const bool ok =

@@ -93,8 +93,8 @@ static double least_of(const struct rb_progress *now)
 }
 
 // In the first stage, before a unit was trained, only nodes that are late or lost are news: the probability is less than
-// it was at first. With trials at work it is less for another reason, too: their layouts may all be as wrong as each
-// other (docs/MODEL.md).
+// it was at first. With trials at work it is less for another reason, too: to the posterior no profile is exact, and
+// layouts have errors of their own (docs/MODEL.md).
 static bool is_short(const struct rb_replanning *r, struct rb_prediction *p, const struct rb_progress *now)
 {
     struct rb_prediction_pace pace;

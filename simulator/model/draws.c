@@ -150,15 +150,9 @@ int64_t rb_draw_next_strike_us(const struct rb_scenario *s, int offer, int stage
     return after_us == INT64_MAX ? INT64_MAX : running_us + after_us;
 }
 
-int rb_draw_layout(const struct rb_scenario *s, int gpus_per_trial)
+double rb_draw_unit_s(const struct rb_scenario *s, int offer, double unit_s, uint32_t replicate)
 {
-    return s->profile->n_basis > 0 ? 0 : gpus_per_trial;
-}
-
-double rb_draw_unit_s(const struct rb_scenario *s, int offer, int gpus_per_trial, double unit_s, uint32_t replicate)
-{
-    const int layout = rb_draw_layout(s, gpus_per_trial);
-    return unit_s * draw(&s->sim_offers[offer].measurement, s, RB_DRAW_MEASUREMENT, 0, layout, 0, replicate);
+    return unit_s * draw(&s->sim_offers[offer].measurement, s, RB_DRAW_MEASUREMENT, 0, 0, 0, replicate);
 }
 
 struct rb_arrival rb_draw_arrival(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt,

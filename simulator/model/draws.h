@@ -31,10 +31,9 @@ enum rb_strike rb_draw_strike(const struct rb_scenario *s, int offer, int stage,
 int64_t rb_draw_next_strike_us(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt,
                                uint32_t replicate, int strike, int64_t running_us, int64_t at_us);
 // The unit time in this replicate: unit_s (from rb_scenario_unit_s) times the error factor of the measured mean
-// (training.relative_error). One draw per replicate and GPU count, for all stages and trials alike.
-// A guess has the same error on any number of GPUs; this is the index of the error of a layout.
-int rb_draw_layout(const struct rb_scenario *s, int gpus_per_trial);
-double rb_draw_unit_s(const struct rb_scenario *s, int offer, int gpus_per_trial, double unit_s, uint32_t replicate);
+// (training.relative_error). One draw per replicate: what makes a training slower than measured (its data, its
+// configurations) makes it slower in every layout. Errors that were independent would cancel out between stages.
+double rb_draw_unit_s(const struct rb_scenario *s, int offer, double unit_s, uint32_t replicate);
 // The index of an offer's provisioning entry in the profile: offers of one entry share their error.
 int rb_draw_provisioning_entry(const struct rb_scenario *s, int offer);
 // The outcome of a request, combining all of the above; refused attempts are repeated at once.

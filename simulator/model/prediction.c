@@ -163,6 +163,12 @@ static int64_t first_unit_from(const struct rb_prediction *p, const struct rb_tr
     return t->started_us + rb_us_from_seconds(rb_dist_mean(startup));
 }
 
+// A guess has the same error on any number of GPUs.
+static int layout_of(const struct rb_prediction *p, int gpus_per_trial)
+{
+    return p->plan->profile->n_basis > 0 ? 0 : gpus_per_trial;
+}
+
 // Units of a running trial since a report of this start, or since it had started: alone, without starting and saving
 // times. False: the two cannot be separated.
 static bool units_since(const struct rb_prediction *p, int trial, struct reported since, int64_t until_us,
@@ -177,7 +183,7 @@ static bool units_since(const struct rb_prediction *p, int trial, struct reporte
         .trial = trial,
         .stage = t->stage,
         .attempt = t->attempt,
-        .layout = rb_draw_layout(&p->scenario, t->gpus),
+        .layout = layout_of(p, t->gpus),
         .units = since.units,
     };
     if (!rb_scenario_width_unit_s(&p->scenario, offer, (struct rb_width){t->gpus, t->sharers}, &out->unit_s, &err))
@@ -264,7 +270,7 @@ static double known_speed(void *ctx, uint32_t replicate, int offer, int gpus)
     (void)replicate;
     return rb_posterior_drawn_speed(p->posterior,
                                     (int)(p->scenario.sim_offers[offer].training - p->plan->profile->training),
-                                    rb_draw_layout(&p->scenario, gpus));
+                                    layout_of(p, gpus));
 }
 
 static double known_configuration(void *ctx, uint32_t replicate, int trial)

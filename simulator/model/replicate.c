@@ -124,8 +124,7 @@ static int64_t max_time(int64_t a, int64_t b)
 double rb_sim_stage_unit_s(const struct rb_workspace *ws)
 {
     const struct rb_stage_program *stage = &ws->program->stages[ws->stage];
-    return rb_draw_unit_s(ws->program->scenario, stage->plan->nodes[0].offer, stage->plan->gpus_per_trial,
-                          stage->unit_s, ws->replicate);
+    return rb_draw_unit_s(ws->program->scenario, stage->plan->nodes[0].offer, stage->unit_s, ws->replicate);
 }
 
 static int64_t play_start(const struct rb_workspace *ws, int position, const struct rb_sim_start *start, int64_t by_us,

@@ -29,7 +29,7 @@ struct rb_posterior;
 struct rb_posterior_units {
     int trial, stage, attempt;
     int training;   // index in profile->training: the accelerator
-    int layout;     // rb_draw_layout (simulator/model/draws.h)
+    int layout;     // which of the accelerator's layouts, such as GPUs per trial; 0: all have one error
     double unit_s;  // seconds of one by the profile, before noise: rb_scenario_width_unit_s
     int64_t units;  // > 0
     double seconds; // that they took; still under way: that they have lasted

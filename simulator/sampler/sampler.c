@@ -251,8 +251,7 @@ static void set_trial(struct rb_sampler *sampler, const struct rb_scenario *s, c
                       int number, struct rb_sampler_stage *stage)
 {
     const struct rb_sim_offer *o = &s->sim_offers[from->plan->nodes[0].offer];
-    const int layout = rb_draw_layout(s, from->plan->gpus_per_trial);
-    stage->measurement = error_of(sampler, &o->measurement, RB_DRAW_MEASUREMENT, layout);
+    stage->measurement = error_of(sampler, &o->measurement, RB_DRAW_MEASUREMENT, 0);
     stage->startup_error = error_of(sampler, &s->startup_error, RB_DRAW_STARTUP_ERROR, 0);
     stage->configurations = FIRST_OF_CONFIGURATIONS + (uint32_t)rb_scenario_trial(s, number, 0);
     stage->checkpoint_error = error_of(sampler, &s->checkpoint_error, RB_DRAW_CHECKPOINT_ERROR, 0);

@@ -207,7 +207,7 @@ static void start_trial(struct world *w, const struct rb_action *a)
     if (!scale_unit(w, a, offer, &unit_s))
         return;
     unit_s = w->opt->speed ? unit_s * w->opt->speed(w->opt->known_ctx, w->opt->replicate, offer, a->gpus)
-                           : rb_draw_unit_s(w->scenario, offer, a->gpus, unit_s, w->opt->replicate);
+                           : rb_draw_unit_s(w->scenario, offer, unit_s, w->opt->replicate);
     *t = (struct running_trial){
         .attempt = a->attempt,
         .stage = a->stage,
@@ -759,9 +759,10 @@ static void take_up_trial(struct world *w, int trial)
             t->started_us = w->now_us;
         }
         next = next_of(w, trial);
-        if (next.time_us >= w->now_us)
+        if (next.time_us >= w->now_us - 1) // reports are rounded to the microsecond
             break;
     }
+    next.time_us = next.time_us > w->now_us ? next.time_us : w->now_us;
     push(w, &next);
 }
 

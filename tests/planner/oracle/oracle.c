@@ -1089,7 +1089,7 @@ static void begin_stage(struct run *r, const struct rb_plan_stage *plan, int sta
                  !oracle_unit_s(o, offer, plan->gpus_per_trial, &r->unit_s);
     if (r->failed)
         return;
-    r->unit_s *= error_factor(o, log_sigma(t->relative_error), OF_UNIT_ERROR, plan->gpus_per_trial, r->replicate);
+    r->unit_s *= error_factor(o, log_sigma(t->relative_error), OF_UNIT_ERROR, 0, r->replicate);
     for (int k = 0; k < plan->trials; k++)
         r->trials[k] = (struct trial){0};
     for (int k = 0; k < r->n_owned; k++)
