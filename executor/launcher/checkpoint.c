@@ -347,8 +347,8 @@ static void on_loaded(void *arg, int code, const char *stderr_tail)
     }
 }
 
-// Names what a node already holds, so that it is not sent again.
-static void checkpoint_name(const char *path, char out[33])
+// Names what a node already holds, so that it is not sent again. Its size in bytes; 0: it is missing, or in a bucket.
+static long long checkpoint_name(const char *path, char out[33])
 {
     char hex[65], text[4200];
     struct stat st = {0};
@@ -358,15 +358,16 @@ static void checkpoint_name(const char *path, char out[33])
     rb_digest_sha256(text, (size_t)n, hex);
     memcpy(out, hex, 32);
     out[32] = '\0';
+    return (long long)st.st_size;
 }
 
 static void spawn_load(void *arg)
 {
     struct rb_rank *r = arg;
     struct rb_launcher_task *t = r->task;
-    char trial[16], attempt[16], name[33];
+    char trial[16], attempt[16], name[33], size[24];
     trial_words(t, trial, attempt);
-    checkpoint_name(t->resume_from, name);
+    snprintf(size, sizeof size, "%lld", checkpoint_name(t->resume_from, name));
     struct rb_err err = {0};
     bool ok = true;
     r->timer = 0;
@@ -377,7 +378,7 @@ static void spawn_load(void *arg)
     if (strstr(t->resume_from, "://")) {
         rb_launcher_node_command(r->node, &command, (const char *[]){"download", trial, name, t->resume_from, NULL});
     } else {
-        rb_launcher_node_command(r->node, &command, (const char *[]){"load", trial, name, NULL});
+        rb_launcher_node_command(r->node, &command, (const char *[]){"load", trial, name, size, NULL});
         o.input_fd = open(t->resume_from, O_RDONLY | O_CLOEXEC);
         if (o.input_fd < 0 && rb_is_full(errno)) // otherwise the node reports the missing file and unpacks nothing
             ok = rb_err_set_full(&err, errno, t->resume_from);

@@ -82,6 +82,15 @@ void rb_launcher_env_text(const struct rb_key_value *env, int n, struct rb_buf *
     }
 }
 
+void rb_launcher_command_text(const char *command, struct rb_buf *out)
+{
+    if (command) {
+        rb_buf_puts(out, "rb_command=");
+        rb_buf_shell_quote(out, command);
+    }
+    rb_buf_puts(out, "\nrb_input=whole\n");
+}
+
 static void unlink_event(struct rb_launcher_pending *t)
 {
     struct rb_launcher_pending **p = &t->l->events;

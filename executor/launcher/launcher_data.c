@@ -76,11 +76,7 @@ static bool ask(struct rb_launcher_node *node, struct rb_err *err)
     rb_launcher_node_command(node, &command, (const char *[]){"data", NULL});
     rb_launcher_env_text(job->envs, job->n_envs, &input);
     rb_launcher_data_words(job, &input);
-    if (job->data_fetch) {
-        rb_buf_puts(&input, "rb_command=");
-        rb_buf_shell_quote(&input, job->data_fetch);
-        rb_buf_putc(&input, '\n');
-    }
+    rb_launcher_command_text(job->data_fetch, &input);
     rb_buf_clear(&node->printed);
     struct rb_process_options o = rb_process_defaults();
     o.input = input.data;

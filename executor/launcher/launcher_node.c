@@ -102,9 +102,7 @@ void rb_launcher_set_up(void *arg)
     struct rb_buf command RB_AUTO(rb_buf_finish) = RB_BUF_INIT, input RB_AUTO(rb_buf_finish) = RB_BUF_INIT;
     rb_launcher_node_command(node, &command, (const char *[]){"setup", NULL});
     rb_launcher_env_text(l->config.job->envs, l->config.job->n_envs, &input);
-    rb_buf_puts(&input, "rb_command=");
-    rb_buf_shell_quote(&input, l->config.job->setup);
-    rb_buf_putc(&input, '\n');
+    rb_launcher_command_text(l->config.job->setup, &input);
     struct rb_process_options o = rb_process_defaults();
     o.input = input.data;
     o.input_len = input.len;

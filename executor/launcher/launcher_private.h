@@ -156,6 +156,8 @@ void rb_launcher_report_unreachable(const struct rb_rank *r, const char *said);
 int64_t rb_launcher_backoff_us(int tries);
 // Appends `export NAME='value'` lines.
 void rb_launcher_env_text(const struct rb_key_value *env, int n, struct rb_buf *out);
+// The end of such a text: the command, if there is one, and the line by which the node knows that all of it has come.
+void rb_launcher_command_text(const char *command, struct rb_buf *out);
 
 void rb_launcher_prepare(struct rb_launcher *base, const struct rb_launch_node *spec);
 void rb_launcher_forget(struct rb_launcher *base, int node);

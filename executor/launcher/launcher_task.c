@@ -319,9 +319,8 @@ static void add_command(const struct rb_launcher_task *t, struct rb_buf *out)
         if (strcmp(t->env[i].key, "RB_ARGS") == 0)
             args = t->env[i].value;
     rb_shell_replace(t->command, "RB_ARGS", args, &command);
-    rb_buf_puts(out, "\nrb_command=");
-    rb_buf_shell_quote(out, rb_buf_str(&command));
     rb_buf_putc(out, '\n');
+    rb_launcher_command_text(rb_buf_str(&command), out);
 }
 
 // The variables that differ from rank to rank, and those of the node script itself.

@@ -12,10 +12,11 @@
 #   save TRIAL ATTEMPT DIR FILES MUST NAME NAMES   tar of the checkpoint directory on stdout, or of the files in it whose
 #                            names match FILES; MUST: an error where there is none. NAME: of that folder in it, a midway
 #                            checkpoint. NAMES: such folders, which are removed first, NAME not
-#   load TRIAL DIGEST        tar on stdin becomes the trial's resume directory
+#   load TRIAL DIGEST BYTES  tar on stdin, so long, becomes the trial's resume directory
 #   upload TRIAL ATTEMPT DIR URI NAME NAMES, download TRIAL DIGEST URI, discard URI   the same through the bucket's own
 #                            client; what it holds is removed
-# stdin of run, setup and data is a sh fragment of quoted exports: it is never part of an argv, and is deleted once read.
+# stdin of run, setup and data is a sh fragment of quoted exports: it is never part of an argv, and is deleted once read. Its last
+# line is rb_input=whole.
 set -eu
 umask 077
 base=$(cd "$(dirname "$0")" && pwd -P) # one name of it, whatever it was reached by: see end_strays
@@ -28,6 +29,18 @@ lent_devices() {
 }
 
 die() { echo "node: $*" >&2; exit 1; }
+
+# Who sends may be killed, and a connection may break, at any byte: what is sent again is then for another command.
+broke_off() { echo "node: its input broke off: $*" >&2; exit 255; }
+
+take_input() { # FILE
+    cat >"$1"
+    [ "$(tail -n 1 "$1")" = rb_input=whole ] || { rm -f "$1"; broke_off "it does not end with rb_input=whole"; }
+}
+
+run_logged() { # LOG COMMAND: of the job; 255 is ssh's own
+    /bin/sh -c "$2" >"$1" 2>&1 </dev/null 9>&- || { code=$?; tail -n 5 "$1" >&2; [ $code -ne 255 ] || code=1; exit $code; }
+}
 
 task() {
     case $1$2 in *[!0-9]*) die "bad trial or attempt" ;; esac
@@ -247,17 +260,47 @@ enter_checkpoint() { # TRIAL DIR NAME NAMES
     cd "$3" 2>/dev/null || die "it announced $3, and there is no such folder in RB_CHECKPOINT_DIR"
 }
 
+# A transfer has a folder of its own: that of a controller that was killed may still be on its way. The first to be whole stays.
+begin_resume() { # TRIAL DIGEST: sets new; the end of the command where that one is there
+    task "$1" 0
+    into=$base/trials/$1
+    mkdir -p "$into"
+    [ "$(cat "$into/resume.digest" 2>/dev/null)" != "$2" ] || { cat >/dev/null; exit 0; }
+    new=$into/resume.new.$$
+    trap 'rm -rf "$new" "$new.read"' EXIT
+    trap 'exit 255' HUP INT PIPE TERM
+    rm -rf "$new"
+    mkdir "$new"
+}
+
+end_resume() { # DIGEST
+    exec 9>"$into/resume.lock"
+    flock 9
+    [ "$(cat "$into/resume.digest" 2>/dev/null)" != "$1" ] || exit 0
+    rm -rf "$into/resume.digest" "$into/resume"
+    mv "$new" "$into/resume"
+    echo "$1" >"$into/resume.digest.new"
+    mv "$into/resume.digest.new" "$into/resume.digest"
+}
+
 case $1 in
 setup)
     mkdir -p "$base/work"
-    cat >"$base/setup.env"
-    . "$base/setup.env"
-    rm -f "$base/setup.env"
-    cd "$base/work"
-    /bin/sh -c "$rb_command" >"$base/setup.log" 2>&1 </dev/null || { code=$?; tail -n 5 "$base/setup.log" >&2; exit $code; }
+    take_input "$base/setup.env.$$"
+    wanted="$(cat "$base/digest" 2>/dev/null) $(cksum <"$base/setup.env.$$")" # with other files it is another set-up
+    . "$base/setup.env.$$"
+    rm -f "$base/setup.env.$$"
+    exec 9>"$base/setup.lock"
+    flock 9 # an earlier call may still be at it, after its connection was lost or its sender killed
+    if [ "$(cat "$base/setup.done" 2>/dev/null)" != "$wanted" ]; then
+        cd "$base/work"
+        run_logged "$base/setup.log" "$rb_command"
+        echo "$wanted" >"$base/setup.done.new"
+        mv "$base/setup.done.new" "$base/setup.done"
+    fi
     ;;
 data)
-    cat >"$base/data.env.$$"
+    take_input "$base/data.env.$$"
     . "$base/data.env.$$"
     rm -f "$base/data.env.$$"
     export RB_DATA_DIR="${rb_data:-$base/data}"
@@ -266,13 +309,12 @@ data)
         exit 0
     fi
     exec 9>"$base/data.lock"
-    flock 9 # an earlier call may still fetch, after its connection was lost
+    flock 9
     if [ ! -e "$base/fetched" ]; then
         mkdir -p "$RB_DATA_DIR" "$base/work"
         cd "$base/work"
         begun=$(date +%s%N)
-        /bin/sh -c "$rb_command" >"$base/data.log" 2>&1 </dev/null 9>&- ||
-            { code=$?; tail -n 5 "$base/data.log" >&2; [ $code -ne 255 ] || code=1; exit $code; } # 255 is ssh's own
+        run_logged "$base/data.log" "$rb_command"
         echo $((($(date +%s%N) - begun) / 1000)) >"$base/fetched.new"
         mv "$base/fetched.new" "$base/fetched"
     fi
@@ -281,7 +323,7 @@ data)
 run)
     task "$2" "$3"
     mkdir -p "$dir"
-    cat >"$dir/env.$$"
+    take_input "$dir/env.$$"
     exec 9>"$dir/lock"
     flock 9
     if [ -e "$dir/pid" ]; then rm -f "$dir/env.$$"; else mv "$dir/env.$$" "$dir/env"; start "$2" "$3" "$4"; fi
@@ -381,15 +423,15 @@ save)
 }" | tar --hard-dereference -cf - -T -
     ;;
 load)
-    task "$2" 0
-    into=$base/trials/$2
-    mkdir -p "$into"
-    [ "$(cat "$into/resume.digest" 2>/dev/null)" = "$3" ] && { cat >/dev/null; exit 0; }
-    rm -rf "$into/resume.new" "$into/resume"
-    mkdir "$into/resume.new"
-    tar -C "$into/resume.new" -xf -
-    mv "$into/resume.new" "$into/resume"
-    echo "$3" >"$into/resume.digest"
+    begin_resume "$2" "$3"
+    # What tar does not want is read as well, so that all bytes are counted; dd says how many in its last line.
+    code=0
+    LC_ALL=C dd bs=65536 2>"$new.read" | { tar -C "$new" -xf - || { code=$?; cat >/dev/null; exit $code; }; } || code=$?
+    n=$(sed -n 's/ bytes.*//p' "$new.read")
+    [ -n "$n" ] || die "dd does not say how many bytes came: $(head -c 200 "$new.read")"
+    [ "$n" -eq "$4" ] || broke_off "$n of $4 bytes of the checkpoint of trial $2 came"
+    [ $code = 0 ] || exit $code
+    end_resume "$3"
     ;;
 upload)
     task "$2" "$3"
@@ -408,17 +450,13 @@ discard)
     esac
     ;;
 download)
-    task "$2" 0
-    into=$base/trials/$2
-    [ "$(cat "$into/resume.digest" 2>/dev/null)" = "$3" ] && exit 0
-    rm -rf "$into/resume"
-    mkdir -p "$into/resume"
+    begin_resume "$2" "$3"
     case $4 in
-    s3://*) aws s3 cp --only-show-errors --recursive "$4" "$into/resume" ;;
-    gs://*) gcloud storage cp -r "$4/*" "$into/resume/" ;;
+    s3://*) aws s3 cp --only-show-errors --recursive "$4" "$new" ;;
+    gs://*) gcloud storage cp -r "$4/*" "$new/" ;;
     *) die "checkpoint.uri: only s3:// and gs://" ;;
     esac
-    echo "$3" >"$into/resume.digest"
+    end_resume "$3"
     ;;
 *) die "unknown verb $1" ;;
 esac

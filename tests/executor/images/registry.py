@@ -14,7 +14,7 @@ import threading
 import urllib.parse
 
 TOOLS = ("sh cat cp mv rm mkdir rmdir ls ln touch chmod date sleep env stat head tail cut paste tr sort wc id dirname basename "
-         "cksum base64 sha256sum seq grep sed tar find xargs setsid flock ps mktemp readlink mkfifo").split()
+         "cksum base64 dd sha256sum seq grep sed tar find xargs setsid flock ps mktemp readlink mkfifo").split()
 INDEX = "application/vnd.oci.image.index.v1+json"
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 CONFIG = "application/vnd.oci.image.config.v1+json"
