@@ -43,14 +43,14 @@ end_trials() {
     [ -z "$engine" ] || "$engine" rm -f "$name" >/dev/null 2>&1
 }
 
-engine='' left=1
+engine='' left=''
 while read -r pid began limit 2>/dev/null <.beat; do # false: the run's folder is gone
     find_container
     if is_alive "$pid" "$began"; then
         left=$limit
     else
         find_trials || [ -n "$engine" ] || exit 0
-        left=$((left - 1))
+        left=$((${left:-$limit} - 1)) # the controller may have gone before our first look
         [ $left -gt 0 ] || break
     fi
     sleep 1
