@@ -1,8 +1,10 @@
 # The container of a node, whose image the job names. Runs on the node, outside of it; POSIX sh. In the node's home:
 #   ready DIR NAME IMAGE GPUS DATA ENGINES...   it runs: one of the engines is there, the image was pulled, and DIR/enter leads into it.
 #                 DATA: a folder of the node that it sees, too, if there is one; empty: none.
-#                 stdin: user and password for the image's registry, a line each, or nothing. Prints "rb-pull SECONDS"
+#                 stdin: user and password for the image's registry, a line each, or nothing. Prints "rb-pull SECONDS".
+#                 255: the engine does not answer; ask again
 #   drop DIR      it is gone, and everything that ran in it. For machines that go on without us
+# They may be asked for at once: what a controller that was killed has begun goes on here.
 # DIR is the folder of the run. The container sees it and DATA at the same paths, and nothing else of the node's disk; it has the node's
 # network, shared memory and GPUs (those that are asked for), and our user. It is entered by `sh DIR/enter COMMAND`; 255: it is gone.
 # PID 1 in it waits, and takes over what is orphaned.
@@ -11,12 +13,19 @@ umask 077
 
 # What the node script needs in the image.
 # shellcheck disable=SC2016
-probe='for c in base64 cksum date flock grep sed setsid stat tail tar; do
+probe='for c in base64 cksum date dd flock grep sed setsid stat tail tar; do
     command -v $c >/dev/null || { echo "the image has no $c" >&2; exit 1; }
 done
 tail --help 2>&1 | grep -q -e --pid || { echo "the tail of the image has no --pid: install coreutils in it" >&2; exit 1; }'
 
 die() { code=$1; shift; echo "$*" >&2; exit "$code"; }
+
+lock() {
+    exec 9>"$dir/container.lock"
+    flock 9
+}
+
+ask() { $engine "$@" 9>&-; } # what it leaves running holds no lock
 
 # What engines write on login is kept in memory, and goes with this script.
 log_in() { # sets secrets; nothing to log in with: empty
@@ -24,24 +33,25 @@ log_in() { # sets secrets; nothing to log in with: empty
     read -r user && read -r password || return 0
     secrets=$(mktemp -d /dev/shm/rb-login.XXXXXX 2>/dev/null) || secrets=$(mktemp -d) || return 1
     trap 'rm -rf "$secrets"' EXIT
+    trap 'exit 255' HUP INT PIPE TERM # nothing that ends us in between leaves them
     export DOCKER_CONFIG="$secrets" REGISTRY_AUTH_FILE="$secrets/config.json"
     # shellcheck disable=SC2086
     case $engine in
     apptainer) export APPTAINER_DOCKER_USERNAME="$user" APPTAINER_DOCKER_PASSWORD="$password" ;;
-    *) printf %s "$password" | $engine login $loopback --username "$user" --password-stdin "${image%%/*}" >/dev/null ;;
+    *) printf %s "$password" | ask login $loopback --username "$user" --password-stdin "${image%%/*}" >/dev/null ;;
     esac
 }
 
 is_there() {
     case $engine in
     apptainer) [ "$(cat "$dir/image.name" 2>/dev/null)" = "$image" ] ;;
-    *) $engine image inspect "$image" >/dev/null 2>&1 ;;
+    *) ask image inspect "$image" >/dev/null 2>&1 ;;
     esac
 }
 
 # A folder, because the process that shows a file as one ends with the command that began it.
 build_folder() {
-    rm -rf "$dir/image" && apptainer build --sandbox --fix-perms "$dir/image" "docker://$image" >&2 &&
+    rm -rf "$dir/image" && ask build --sandbox --fix-perms "$dir/image" "docker://$image" >&2 &&
         echo "$image" >"$dir/image.name"
 }
 
@@ -49,7 +59,7 @@ pull_once() {
     # shellcheck disable=SC2086
     case $engine in
     apptainer) build_folder ;;
-    *) $engine pull $loopback --quiet "$image" >/dev/null ;;
+    *) ask pull $loopback --quiet "$image" >/dev/null ;;
     esac
 }
 
@@ -69,22 +79,30 @@ pull() {
     echo "rb-pull $(($(date +%s) - began))"
 }
 
+# Sets state: "running", another one, or empty where there is no such container. False: the engine does not say, so there may be one.
+look() {
+    state=$(ask ps --all --filter "name=^$name\$" --format '{{.State}}' 2>/dev/null)
+}
+
 runs() {
-    [ "$(cat "$dir/container" 2>/dev/null)" = "$engine $name $image" ] &&
-        [ "$($engine inspect -f '{{.State.Running}}' "$name" 2>/dev/null)" = true ]
+    [ "$(cat "$dir/container" 2>/dev/null)" = "$engine $name $image" ] || return 1
+    look || die 255 "$engine does not say whether $name runs"
+    case $state in running | Up*) ;; *) return 1 ;; esac
 }
 
 # Numbers of processes mean nothing in another container: none has the largest that there may be.
-forget_processes() {
+# What set-up has installed outside DIR has gone, too.
+forget_container() {
+    rm -f "$dir/setup.done"
     for pid in "$dir"/trials/*/*/pid; do
         [ ! -e "$pid" ] || echo 4194304 >"$pid"
     done
 }
 
 begin() {
-    $engine rm -f "$name" >/dev/null 2>&1
+    ask rm -f "$name" >/dev/null 2>&1
     echo "$engine $name $image" >"$dir/container" # before there is one: drop must find it
-    forget_processes
+    forget_container
     set -- --detach --name "$name" --label "rb.run-id=${dir#rb/}" --pull never --network host --ipc host --pids-limit -1 \
         --security-opt label=disable --volume "$PWD/$dir:$PWD/$dir" --entrypoint sh \
         --env "HOME=$PWD/$dir" --env "USER=$(id -un)" --env "LOGNAME=$(id -un)"
@@ -104,7 +122,7 @@ begin() {
     else
         set -- "$@" --user 0:0
     fi
-    $engine run "$@" "$image" -c 'trap "exit 0" TERM; while :; do sleep 86400 & wait $!; done' >/dev/null && return 0
+    ask run "$@" "$image" -c 'trap "exit 0" TERM; while :; do sleep 86400 & wait $!; done' >/dev/null && return 0
     case $engine:$gpus in
     podman:0) ;;
     podman:*) echo "(GPUs are given by CDI: nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml, of NVIDIA's container toolkit)" >&2 ;;
@@ -119,12 +137,14 @@ exec $engine exec --interactive --workdir "\$PWD" $name sh -c "\$1"
 END
 }
 
-# Processes are the allocation's own; only what they see is the image's.
+# Processes are the allocation's own; only what they see is the image's. Their HOME would be the login's, and Slurm sets no USER.
 enter_folder() {
     nv=''
     [ "$gpus" = 0 ] || nv=--nv
     [ ! -d "$data" ] || nv="$nv --bind '$data'"
-    echo "exec apptainer exec $nv --bind \"\$PWD/$dir\" --pwd \"\$PWD\" \"\$PWD/$dir/image\" sh -c \"\$1\""
+    me=$(id -un)
+    echo "exec apptainer exec $nv --bind \"\$PWD/$dir\" --pwd \"\$PWD\" \"\$PWD/$dir/image\"" \
+        "env \"HOME=\$PWD/$dir\" 'USER=$me' 'LOGNAME=$me' sh -c \"\$1\""
 }
 
 ready() {
@@ -135,6 +155,7 @@ ready() {
     done
     [ -n "$engine" ] || die 3 "none of these is installed: $*"
     command -v nvidia-smi >/dev/null 2>&1 || gpus=0
+    lock
     pull || die 1 "$image could not be pulled by $engine"
     if [ "$engine" = apptainer ]; then
         enter_folder >"$dir/enter.new"
@@ -149,8 +170,9 @@ ready() {
 drop() {
     [ -e "$dir/container" ] || return 0
     read -r engine name _ <"$dir/container"
-    $engine rm -f "$name" >/dev/null 2>&1
-    ! $engine inspect "$name" >/dev/null 2>&1 || die 1 "the container $name does not end: $engine rm -f $name"
+    lock
+    ask rm -f "$name" >/dev/null 2>&1
+    { look && [ -z "$state" ]; } || die 1 "the container $name does not end: $engine rm -f $name"
     rm -f "$dir/container" "$dir/enter"
 }
 

@@ -22,8 +22,9 @@ case "$me $1" in
 *" login") cat >>"$LOG.secret"; [ -d "$DOCKER_CONFIG" ] && echo "$DOCKER_CONFIG" >>"$LOG.secrets" ;;
 *" image") [ -e "$LOG.image" ] ;;
 *" pull") [ ! -e "$LOG.refuses" ] || { rm "$LOG.refuses"; echo "unauthorized" >&2; exit 125; }; touch "$LOG.image" ;;
+*" ps") [ ! -e "$LOG.deaf" ] || exit 125; [ ! -e "$LOG.runs" ] || echo running ;;
 *" inspect") [ -e "$LOG.runs" ] && echo true ;;
-*" run") touch "$LOG.runs" ;;
+*" run") sleep "${RUN_S:-0}"; [ ! -e "$LOG.runs" ] || { echo "the name is in use" >&2; exit 125; }; touch "$LOG.runs" ;;
 *" rm") rm -f "$LOG.runs" ;;
 *" exec") while [ "$1" != sh ]; do shift; done; exec "$@" ;;
 esac
@@ -99,12 +100,15 @@ class Engines(unittest.TestCase):
         self.assertEqual((len(self.asked("run")), len(self.asked("pull"))), (1, 1))
         with open(self.folder + "/rb/run-1/trials/0/0/pid", "w", encoding="utf-8") as f:
             f.write("17\n")
+        with open(self.folder + "/rb/run-1/setup.done", "w", encoding="utf-8"):
+            pass
         os.remove(self.log + ".runs")  # as after a restart of the machine
         self.assertEqual(self.enter("true").returncode, 255)
         self.ready("podman")
         self.assertEqual(len(self.asked("run")), 2)
         with open(self.folder + "/rb/run-1/trials/0/0/pid", encoding="utf-8") as f:
             self.assertGreaterEqual(int(f.read()), 2 ** 22)  # no process has that number
+        self.assertFalse(os.path.exists(self.folder + "/rb/run-1/setup.done"), "the new container is not set up")
         self.say("drop", "rb/run-1")
         self.say("drop", "rb/run-1")
         self.assertEqual(len(self.asked("rm")), 3)
@@ -168,6 +172,40 @@ class Engines(unittest.TestCase):
         self.ready("podman")
         self.assertEqual(len(self.asked("pull")), 2)
 
+    def test_two_controllers_make_one_container(self):
+        """What a controller that was killed has begun on the node goes on, while the next one asks for the same."""
+        self.tool("podman")
+        words = ["/bin/sh", "-c", self.script, "container", "ready", "rb/run-1", "rb-run-1-0", IMAGE, "0", "", "podman"]
+        both = [subprocess.Popen(words, cwd=self.folder, env=dict(self.env, RUN_S="1"), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.PIPE, text=True) for _ in range(2)]
+        said = [one.communicate(timeout=30)[1] for one in both]
+        self.assertEqual([one.returncode for one in both], [0, 0], said)
+        self.assertEqual((len(self.asked("run")), len(self.asked("pull"))), (1, 1))
+
+    def test_an_engine_that_fails_ends_no_container(self):
+        self.tool("podman")
+        self.ready("podman")
+        with open(self.log + ".deaf", "w", encoding="utf-8"):
+            pass
+        n = len(self.asked("rm"))
+        self.assertIn("podman does not say whether rb-run-1-0 runs", self.ready("podman", expect=255).stderr)
+        self.assertEqual((len(self.asked("rm")), len(self.asked("run"))), (n, 1))
+        self.assertIn("rb-run-1-0 does not end", self.say("drop", "rb/run-1", expect=1).stderr)
+        os.remove(self.log + ".deaf")
+        self.say("drop", "rb/run-1")
+        self.assertEqual(os.listdir(self.folder + "/rb/run-1").count("container"), 0)
+
+    def test_a_login_is_forgotten_where_no_one_reads(self):
+        """The controller was killed while the image was being pulled."""
+        self.tool("podman")
+        with subprocess.Popen(["/bin/sh", "-c", self.script, "container", "ready", "rb/run-1", "rb-run-1-0", IMAGE, "0", "", "podman"],
+                              cwd=self.folder, env=self.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as node:
+            node.stdout.close()
+            node.communicate(b"ann\ns3cret\n", timeout=30)
+        with open(self.log + ".secrets", encoding="utf-8") as f:
+            for folder in f.read().split():
+                self.assertFalse(os.path.exists(folder), folder)
+
     def test_no_engine(self):
         self.assertIn("none of these is installed: podman docker", self.ready("podman", "docker", expect=3).stderr)
 
@@ -180,8 +218,8 @@ class Engines(unittest.TestCase):
         self.assertEqual(self.secret(), "ann/s3cret\n")
         self.assertEqual(self.enter("exit 75").returncode, 75)
         folder = self.folder + "/rb/run-1"
-        self.assertEqual(self.asked("exec")[-1], "apptainer <exec> <--nv> <--bind> <%s> <--pwd> <%s> <%s/image> <sh> <-c> <exit 75>" % (
-            folder, self.folder, folder))
+        self.assertEqual(self.asked("exec")[-1], "apptainer <exec> <--nv> <--bind> <%s> <--pwd> <%s> <%s/image> <env> <HOME=%s> <USER=ann> <LOGNAME=ann> <sh> <-c> <exit 75>" % (
+            folder, self.folder, folder, folder))
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 nodes of a mock cloud. Skipped where podman is missing, or may start no container.
 Usage: image_runs.py --bin BUILD_DIR [TEST]..."""
 import argparse
+import glob
 import json
 import os
 import shutil
@@ -26,6 +27,7 @@ SKIPPED = 77
 PODMAN = """#!/bin/sh
 export CONTAINERS_CONF=%(folder)s/containers.conf
 home=$(printf %%s "$HOME" | cksum)
+[ "$1" != run ] || sleep "${RB_TEST_RUN_S:-0}"
 exec %(podman)s --root "$HOME/.podman" --runroot "%(folder)s/run/${home%%%% *}" --tmpdir "%(folder)s/tmp/${home%%%% *}" "$@"
 """
 CONF = """[containers]
@@ -84,8 +86,9 @@ class Machine(RealRun):
         os.chmod(self.write("bin/podman", PODMAN % {"folder": folder, "podman": shutil.which("podman")}), 0o755)
         self.write("train.sh", TRAIN)
         self.write(".rbignore", "./.podman\n./.local\n./run\n./tmp\n")
-        self.write("profile.yaml", profile("fast", 0.3).replace(
-            "noise:", "  - {accelerator: CPU, base_s: 0.3, layouts: [{gpus: 1, nodes: 1, speedup: 1.0}]}\nnoise:", 1))
+        self.profile = profile("fast", 0.3).replace(
+            "noise:", "  - {accelerator: CPU, base_s: 0.3, layouts: [{gpus: 1, nodes: 1, speedup: 1.0}]}\nnoise:", 1)
+        self.write("profile.yaml", self.profile)
 
     def podman(self, *words, home=None, check=True):
         done = subprocess.run([self.folder + "/bin/podman", *words], env=dict(self.env, HOME=home or self.folder), text=True,
@@ -119,6 +122,11 @@ class Machine(RealRun):
                 assert time.monotonic() < until
                 time.sleep(0.1)
             run.send_signal(signal.SIGKILL)
+
+
+def read(path):
+    with open(path, encoding="utf-8") as f:
+        return f.read()
 
 
 def unmount(folder):
@@ -242,6 +250,16 @@ class Runs(Boxed):
         self.assertEqual(self.here.containers(), [])
         report = reports(self.here.say("rbrun", "resume", "--json")) # trials begin again, in another container
         self.assertEqual(report["outcome"], "complete")
+        self.assertEqual(self.here.containers(), [])
+
+    def test_killed_while_its_container_is_being_made(self):
+        """What was begun goes on, and the next controller waits for it: there is one container, and no other takes its name."""
+        self.here.env.update(RB_TEST_RUN_S="2")
+        self.here.plan(self.registry().name + "/team/train:1.2")
+        self.here.killed(lambda: glob.glob(self.here.folder + "/.local/state/rubberband/runs/*/local/node-0/rb/*/container"))
+        self.assertEqual(self.here.containers(), [])
+        report = reports(self.here.say("rbrun", "resume", "--json"))
+        self.assertEqual((report["outcome"], report["faults"], len(report["nodes"])), ("complete", [], 1))
         self.assertEqual(self.here.containers(), [])
 
     def test_a_container_that_is_lost_is_a_node_that_is_lost(self):
