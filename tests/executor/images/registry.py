@@ -11,6 +11,7 @@ import os
 import subprocess
 import tarfile
 import threading
+import time
 import urllib.parse
 
 TOOLS = ("sh cat cp mv rm mkdir rmdir ls ln touch chmod date sleep env stat head tail cut paste tr sort wc id dirname basename "
@@ -34,13 +35,14 @@ def libraries(programs):
     return sorted(found)
 
 
-def layer(tools, mark):
-    """A tar with these programs of this machine below /bin, their libraries, and the file /mark."""
+def layer(tools, mark, files=()):
+    """A tar with these programs of this machine below /bin, their libraries, these files of this machine with what they link to,
+    and the file /mark."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as tar:
-        def add(name, data, mode=0o755):
+        def add(name, data, mode=0o755, mtime=0):
             info = tarfile.TarInfo(name.lstrip("/"))
-            info.size, info.mode = len(data), mode
+            info.size, info.mode, info.mtime = len(data), mode, mtime
             tar.addfile(info, io.BytesIO(data))
 
         for folder in ("bin", "tmp", "etc", "proc", "sys", "dev"):
@@ -48,9 +50,10 @@ def layer(tools, mark):
             info.type, info.mode = tarfile.DIRTYPE, 0o1777 if folder == "tmp" else 0o755
             tar.addfile(info)
         programs = [os.path.realpath("/usr/bin/" + t) for t in tools]
-        for name, path in [("/bin/" + t, p) for t, p in zip(tools, programs)] + [(p, p) for p in libraries(programs)]:
+        linked = libraries(programs + [f for f in files if not f.endswith(".py")])
+        for name, path in [("/bin/" + t, p) for t, p in zip(tools, programs)] + [(p, p) for p in [*linked, *files]]:
             with open(path, "rb") as f:
-                add(name, f.read())
+                add(name, f.read(), mtime=int(os.stat(path).st_mtime)) # Python compares it with what it has compiled
         add("/mark", mark.encode(), 0o644)
     return out.getvalue()
 
@@ -58,8 +61,8 @@ def layer(tools, mark):
 class Image:
     """One image for this machine's architecture: .blobs by digest, .manifest, .index, .id."""
 
-    def __init__(self, mark="made here", tools=TOOLS):
-        self.tar = layer(tools, mark)
+    def __init__(self, mark="made here", tools=TOOLS, files=()):
+        self.tar = layer(tools, mark, files)
         packed = gzip.compress(self.tar, 1, mtime=0)
         config = json.dumps({"architecture": "amd64", "os": "linux", "config": {"Env": ["PATH=/bin", "RB_TEST_INSIDE=yes"],
                                                                                 "Entrypoint": ["/bin/false"]},
@@ -76,10 +79,12 @@ class Image:
 
 class Registry:
     """Use with `with`. .name is HOST:PORT; images: {"team/train": {"1.2": Image}}. user: "name:password", without which nothing is
-    shown; says_digest: what is said in place of the digest; trouble: how many requests are answered by 503 first."""
+    shown; says_digest: what is said in place of the digest; trouble: how many requests are answered by 503 first; moves_to: the image
+    that each tag has once somebody has asked for its digest; layer_s: how long a blob takes."""
 
-    def __init__(self, images, user=None, scheme="Bearer", says_digest=None, trouble=0):
+    def __init__(self, images, user=None, scheme="Bearer", says_digest=None, trouble=0, moves_to=None, layer_s=0):
         self.images, self.user, self.scheme, self.says_digest, self.trouble = images, user, scheme, says_digest, trouble
+        self.moves_to, self.layer_s = moves_to, layer_s
         self.asked = []  # "HEAD /v2/...", and who asked
 
     def __enter__(self):
@@ -136,7 +141,16 @@ class Registry:
             self.send(h, 200, b"{}")
         else:
             status, body, kind, says = self.find(url.path)
+            if self.moves_to and h.command == "HEAD":
+                self.move(url.path)
+            time.sleep(self.layer_s if "/blobs/" in url.path else 0)
             self.send(h, status, body, kind, **({"Docker_Content_Digest": says} if says else {}))
+
+    def move(self, path):
+        name, _, tag = path[len("/v2/"):].rpartition("/manifests/")
+        before = "before " + tag
+        if tag in self.images.get(name, {}) and before not in self.images[name]:
+            self.images[name].update({before: self.images[name][tag], tag: self.moves_to})
 
     def find(self, path):
         """status, body, kind and the header of the digest"""
