@@ -345,6 +345,31 @@ class Nodes(Boxed):
                     self.assertEqual({i["state"] for i in cloud.ledger()["instances"]}, {"terminated"})
                     self.assertEqual(self.pinned(infra), "%s/team/train@%s" % (registry.name, digest(self.image.index)))
 
+    def test_a_pool_on_compute_engine(self):
+        """Its nodes boot the pool's image_id, and each job has a container of its own on them, with the job's image in it."""
+        registry = self.registry()
+        self.nodes_find_podman()
+        key = self.here.folder + "/key.json"
+        with MockCloud(BIN, self.here.folder, "--gcp", "0", "--credentials-out", key, prices=GCP_PRICES, infra="*") as cloud:
+            self.here.on(cloud, key)
+            self.here.env["RB_DB"] = self.here.folder + "/store.db"
+            self.here.say("rbprofile", "import", "profile.yaml", cloud.prices)
+            for name in ("first", "second"):
+                self.here.write(name + ".yaml", (JOB % (registry.name + "/team/train:1.2", "local")).replace("name: boxed", "name: " + name))
+            self.here.write("pool.yaml", "format: rb-pool/1\nname: lab\ninterval: 1s\nrestart: 500ms\nresources: {infra: [gcp/us-central1], "
+                            "instance_types: [\"n1-standard-8+nvidia-tesla-t4:1\"], max_nodes: 2, image_id: {gcp: projects/rbmock/global/images/rbmock-linux}}\n"
+                            "jobs: [first.yaml, second.yaml]\n")
+            report = json.loads(self.here.say("rbrun", "--pool", "pool.yaml", "--json", "--state-dir", "state").stdout.splitlines()[-1])
+            instances = cloud.ledger()["instances"]
+        self.assertEqual([job["outcome"] for job in report["jobs"]], ["complete", "complete"])
+        self.assertEqual(({i["state"] for i in instances}, report["instances_left"]), ({"terminated"}, 0))
+        self.assertEqual(sum(i["cost_uusd"] for i in instances), report["cost_uusd"])
+        for job in report["jobs"]:
+            logs = [read(path) for path in glob.glob("%s/state/%s/logs/*.log" % (self.here.folder, job["run"]))]
+            self.assertTrue(logs)
+            for log in logs:
+                self.assertIn(" in made here, home /", log)
+
     def check_run(self, infra, done):
         report = reports(done)
         self.assertEqual((report["outcome"], report["faults"]), ("complete", []))
