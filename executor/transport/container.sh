@@ -6,7 +6,8 @@
 #   drop DIR      it is gone, and everything that ran in it. For machines that go on without us
 # They may be asked for at once: what a controller that was killed has begun goes on here.
 # DIR is the folder of the run. The container sees it and DATA at the same paths, and nothing else of the node's disk; it has the node's
-# network, shared memory and GPUs (those that are asked for), and our user. It is entered by `sh DIR/enter COMMAND`; 255: it is gone.
+# network, shared memory and GPUs (those that are asked for), and our user. It is entered by `sh DIR/enter COMMAND`; 255: it is gone,
+# or the engine failed.
 # PID 1 in it waits, and takes over what is orphaned.
 set -u
 umask 077
@@ -133,7 +134,10 @@ begin() {
 enter_by_name() {
     cat <<END
 [ "\$($engine inspect -f '{{.State.Running}}' $name 2>/dev/null)" = true ] || { echo "the node's container $name is gone" >&2; exit 255; }
-exec $engine exec --interactive --workdir "\$PWD" $name sh -c "\$1"
+$engine exec --interactive --workdir "\$PWD" $name sh -c "\$1"
+code=\$?
+[ \$code -ne 125 ] || code=255 # the engine's own trouble: the container may go on
+exit \$code
 END
 }
 

@@ -38,8 +38,13 @@ take_input() { # FILE
     [ "$(tail -n 1 "$1")" = rb_input=whole ] || { rm -f "$1"; broke_off "it does not end with rb_input=whole"; }
 }
 
-run_logged() { # LOG COMMAND: of the job; 255 is ssh's own
-    /bin/sh -c "$2" >"$1" 2>&1 </dev/null 9>&- || { code=$?; tail -n 5 "$1" >&2; [ $code -ne 255 ] || code=1; exit $code; }
+run_logged() { # LOG COMMAND: of the job; 255 is ssh's own, 125 an engine's
+    /bin/sh -c "$2" >"$1" 2>&1 </dev/null 9>&- || {
+        code=$?
+        tail -n 5 "$1" >&2
+        case $code in 125 | 255) code=1 ;; esac
+        exit $code
+    }
 }
 
 task() {

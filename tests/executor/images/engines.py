@@ -26,7 +26,7 @@ case "$me $1" in
 *" inspect") [ -e "$LOG.runs" ] && echo true ;;
 *" run") sleep "${RUN_S:-0}"; [ ! -e "$LOG.runs" ] || { echo "the name is in use" >&2; exit 125; }; touch "$LOG.runs" ;;
 *" rm") rm -f "$LOG.runs" ;;
-*" exec") while [ "$1" != sh ]; do shift; done; exec "$@" ;;
+*" exec") [ ! -e "$LOG.deaf" ] || exit 125; while [ "$1" != sh ]; do shift; done; exec "$@" ;;
 esac
 """
 
@@ -190,6 +190,7 @@ class Engines(unittest.TestCase):
         n = len(self.asked("rm"))
         self.assertIn("podman does not say whether rb-run-1-0 runs", self.ready("podman", expect=255).stderr)
         self.assertEqual((len(self.asked("rm")), len(self.asked("run"))), (n, 1))
+        self.assertEqual(self.enter("true").returncode, 255, "a command is asked for again")
         self.assertIn("rb-run-1-0 does not end", self.say("drop", "rb/run-1", expect=1).stderr)
         os.remove(self.log + ".deaf")
         self.say("drop", "rb/run-1")

@@ -70,6 +70,11 @@ class NodeScript(unittest.TestCase):
             self.assertEqual(self.say("setup", sent=sent)[0], 0)
             self.assertEqual(len(self.kept("work/set-up").splitlines()), runs, "it is run once, unless it is another one")
 
+    def test_a_set_up_that_fails_is_no_lost_connection(self):
+        for code, expected in ((255, 1), (125, 1), (7, 7)):
+            sent = "rb_command='echo no room; exit %d'\nrb_input=whole\n" % code
+            self.assertEqual(self.say("setup", sent=sent.encode()), (expected, "", "no room\n"))
+
     def test_data_is_not_fetched_by_half_a_command(self):
         whole = b"rb_data=''\nrb_command='echo got >got'\nrb_input=whole\n"
         self.assertEqual(self.say("data", sent=whole[:11])[0], 255)
