@@ -49,7 +49,7 @@ void rb_launcher_heartbeat(struct rb_launcher *base, int number, int64_t shutdow
 {
     struct rb_launcher_impl *l = (struct rb_launcher_impl *)base;
     struct rb_launcher_node *node = rb_launcher_find_node(l, number);
-    if (!node || !(node->prepared || node->fetching) || !node->spec.transport->beat)
+    if (!node || !(node->prepared || node->fetching || node->kept) || !node->spec.transport->beat)
         return;
     struct rb_buf command RB_AUTO(rb_buf_finish) = RB_BUF_INIT, input RB_AUTO(rb_buf_finish) = RB_BUF_INIT;
     node->spec.transport->beat(shutdown_in_s, &command, &input);

@@ -80,11 +80,21 @@ static bool ask_to_make(struct rb_launcher_node *node, struct rb_err *err)
     return ok;
 }
 
+// Clouds' nodes have had their switch since they booted. This machine goes on without us, and the container with it.
+static void keep_this_machine(struct rb_launcher_node *node)
+{
+    if (!node->spec.transport->is_users_shell || node->kept)
+        return;
+    node->kept = true;
+    rb_launcher_heartbeat(&node->l->base, node->spec.node, 0);
+}
+
 static void make(void *arg)
 {
     struct rb_launcher_node *node = arg;
     struct rb_err err = {0};
     node->timer = 0;
+    keep_this_machine(node);
     rb_launcher_report_waiting(node, "it is reached, and its container is not ready: the image is being pulled");
     if (!ask_to_make(node, &err) && !rb_launcher_hold_up(node->l, &err, -1, &node->timer, make, node))
         rb_launcher_report_prepared(node, &err);

@@ -29,6 +29,7 @@ struct rb_launcher_node {
     const char *image;             // of its container, the config's; NULL: work runs on the node itself
     struct rb_buf printed;         // by the step of its preparation that is under way, no more than is read of it
     bool prepared, met, fetching;
+    bool kept; // its container may outlive us: heartbeats before it is prepared
     int tries;
     uint64_t timer;
 };

@@ -69,6 +69,12 @@ struct fixture {
     bool forget_when_killed; // as a controller does that was only waiting for the kill
 };
 
+// Of each test another one: the keeper of an earlier test ends the container that bears its run's name.
+static const char *run_id(const struct fixture *f)
+{
+    return strrchr(f->dir, '/') + 1;
+}
+
 static void check_done(struct fixture *f)
 {
     if (f->until && f->until(f))
@@ -295,7 +301,7 @@ static void make_launcher(struct fixture *f)
     struct rb_launcher_config config = {
         .loop = rb_loop_uv_loop(f->uv),
         .job = &f->job,
-        .run_id = "test-run",
+        .run_id = run_id(f),
         .run_dir = f->dir,
         .workdir = NULL,
         .reconnects = f->reconnects,
@@ -363,7 +369,8 @@ static struct fixture *create_fixture(bool ssh, int reconnects)
     f->reconnects = reconnects;
     snprintf(f->dir, sizeof f->dir, "/tmp/rb-launcher-XXXXXX");
     assert_non_null(mkdtemp(f->dir));
-    snprintf(f->meet, sizeof f->meet, "%s%s", f->dir, getenv("RB_TEST_IMAGE") ? "/local/node-0/rb/test-run" : "");
+    snprintf(f->meet, sizeof f->meet, "%s%s%s", f->dir, getenv("RB_TEST_IMAGE") ? "/local/node-0/rb/" : "",
+             getenv("RB_TEST_IMAGE") ? run_id(f) : "");
     char src[128];
     snprintf(src, sizeof src, "%s/src", f->dir);
     mkdir(src, 0700);
@@ -1044,9 +1051,9 @@ static void assert_nothing_is_left_of_zero(const struct fixture *f)
 {
     char command[256];
     snprintf(command, sizeof command,
-             "LC_ALL=C grep -lsF 'RB_PREEMPT_FILE=%s/local/node-0/rb/test-run/trials/0/' /proc/[0-9]*/environ "
+             "LC_ALL=C grep -lsF 'RB_PREEMPT_FILE=%s/local/node-0/rb/%s/trials/0/' /proc/[0-9]*/environ "
              ">/dev/null",
-             f->dir);
+             f->dir, run_id(f));
     int left = system(command);
     for (int i = 0; i < 200 && left == 0; i++) {
         usleep(10000);
@@ -1151,7 +1158,7 @@ static void a_group_that_only_has_its_number_is_left_alone(void **state)
     }
     while (getpgid(other) != other)
         usleep(1000);
-    snprintf(dir, sizeof dir, "%s/%s/rb/test-run/trials/0/0", f->dir, f->ssh ? "home" : "local/node-0");
+    snprintf(dir, sizeof dir, "%s/%s/rb/%s/trials/0/0", f->dir, f->ssh ? "home" : "local/node-0", run_id(f));
     snprintf(text, sizeof text, "%d", (int)other);
     write_text(dir, "pid", text);
     f->launcher->ops->kill(f->launcher, 0, 0);
@@ -1384,7 +1391,7 @@ static void data_is_fetched_once(void **state)
     assert_false(f->fetching);
     const int64_t first_us = f->fetched_us;
     assert_true(first_us >= 300000);
-    start(f, 0, "cat \"$RB_DATA_DIR/it\"; case $RB_DATA_DIR in /*/rb/test-run/data) echo in the home ;; esac");
+    start(f, 0, "cat \"$RB_DATA_DIR/it\"; case $RB_DATA_DIR in /*/rb/rb-launcher-*/data) echo in the home ;; esac");
     wait_until(f, zero_exited);
     assert_has_line(f, 0, "got");
     assert_has_line(f, 0, "hello from the work directory");

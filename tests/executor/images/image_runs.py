@@ -129,6 +129,10 @@ def read(path):
         return f.read()
 
 
+def has_keeper(folder):
+    return subprocess.run(["pgrep", "-f", " %s/.*/[.]keeper$" % folder], stdout=subprocess.DEVNULL, check=False).returncode == 0
+
+
 def unmount(folder):
     """What podman keeps mounted below a store."""
     subprocess.run(["umount", "-R", folder + "/.podman/overlay"], stderr=subprocess.DEVNULL, check=False)
@@ -147,7 +151,7 @@ class Boxed(unittest.TestCase):
 
     def clean_up(self, folder):
         shutil.rmtree(os.path.join(folder, ".local"), ignore_errors=True)
-        while subprocess.run(["pgrep", "-f", " %s/.*/[.]keeper$" % folder], stdout=subprocess.DEVNULL, check=False).returncode == 0:
+        while has_keeper(folder):
             time.sleep(0.1)  # it removes containers, in the same store
         self.here.podman("rm", "--all", "--force", check=False)
         self.here.podman("rmi", "--all", "--force", check=False)
@@ -258,6 +262,10 @@ class Runs(Boxed):
         self.here.plan(self.registry().name + "/team/train:1.2")
         self.here.killed(lambda: glob.glob(self.here.folder + "/.local/state/rubberband/runs/*/local/node-0/rb/*/container"))
         self.assertEqual(self.here.containers(), [])
+        until = time.monotonic() + 30
+        while not has_keeper(self.here.folder):
+            self.assertLess(time.monotonic(), until, "nothing would end the container if no one came back")
+            time.sleep(0.1)
         report = reports(self.here.say("rbrun", "resume", "--json"))
         self.assertEqual((report["outcome"], report["faults"], len(report["nodes"])), ("complete", [], 1))
         self.assertEqual(self.here.containers(), [])

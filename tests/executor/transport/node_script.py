@@ -117,6 +117,19 @@ class NodeScript(unittest.TestCase):
 
 
 class Keeper(unittest.TestCase):
+    def test_a_container_in_which_nothing_trains_yet_is_ended(self):
+        home = os.path.realpath(tempfile.mkdtemp(prefix="rb-keeper-"))
+        self.addCleanup(shutil.rmtree, home)
+        os.makedirs(home + "/rb/run")
+        for name, text in (("rb/run/container", "podman rb-run-0 x@sha256:0\n"), (".beat", "1 1 2\n"), ("podman", "#!/bin/sh\necho \"$@\" >>asked\n")):
+            with open(os.path.join(home, name), "w", encoding="utf-8") as f:
+                f.write(text)
+        os.chmod(home + "/podman", 0o755)
+        subprocess.run(["sh", ROOT + "/executor/transport/local_keeper.sh"], cwd=home, timeout=60, check=True,
+                       env=dict(os.environ, PATH=home + ":" + os.environ["PATH"]))
+        with open(home + "/asked", encoding="utf-8") as f:
+            self.assertEqual(f.read(), "rm -f rb-run-0\n")
+
     def test_trials_have_their_time_where_the_controller_was_never_seen(self):
         home = os.path.realpath(tempfile.mkdtemp(prefix="rb-keeper-"))
         self.addCleanup(shutil.rmtree, home)
