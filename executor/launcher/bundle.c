@@ -26,8 +26,11 @@ static bool pack(const char *run_dir, const char *workdir, const char *path, str
     if (!rb_write_file(script.data, (const char *)rb_node_script, rb_node_script_len, err))
         return false;
     // Reproducible: the same files give the same bytes, so they are not sent again to a node that has them.
-    const char *argv[20] = {"tar", "--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--exclude-vcs"};
-    int n = 6;
+    // Exclusions concern what comes after them: never our own script.
+    const char *argv[20] = {"tar", "--sort=name", "--owner=0", "--group=0", "--numeric-owner",
+                            "--transform=s,^\\.$,work,;s,^\\./,work/,", "-cf", tmp.data, "-C", run_dir, "node",
+                            "--exclude-vcs"};
+    int n = 12;
     if (access(ignore.data + strlen("--exclude-from="), R_OK) == 0)
         argv[n++] = ignore.data;
     // A state directory inside the work directory must not pack itself.
@@ -43,12 +46,6 @@ static bool pack(const char *run_dir, const char *workdir, const char *path, str
     rb_buf_printf(&results, "--exclude-from=%s/sinks/not-sent", run_dir);
     if (access(results.data + strlen("--exclude-from="), R_OK) == 0)
         argv[n++] = results.data;
-    argv[n++] = "--transform=s,^\\.$,work,;s,^\\./,work/,";
-    argv[n++] = "-cf";
-    argv[n++] = tmp.data;
-    argv[n++] = "-C";
-    argv[n++] = run_dir;
-    argv[n++] = "node";
     argv[n++] = "-C";
     argv[n++] = workdir;
     argv[n++] = ".";

@@ -376,7 +376,7 @@ static struct fixture *create_fixture(bool ssh, int reconnects)
     mkdir(src, 0700);
     write_text(src, "hello.txt", "hello from the work directory\n");
     write_text(src, "secret.txt", "ignored\n");
-    write_text(src, ".rbignore", "secret.txt\n");
+    write_text(src, ".rbignore", "secret.txt\nnode*\n"); // the script that is packed beside them has that name
     f->job = (struct rb_job){.checkpoint_dir = "ckpt"};
     f->uv = rb_loop_uv_create();
     assert_true(rb_bootstrap_run_key(f->dir, f->public_key, &err));
