@@ -98,3 +98,9 @@ const char *rb_launch_tag(const struct rb_launch *launch, const char *key)
             return launch->tags[i].value;
     return NULL;
 }
+
+bool rb_instance_is_another(const struct rb_provider *p, const char *address, const struct rb_instance *now)
+{
+    return p->ops->keeps_addresses && now->state <= RB_INSTANCE_RUNNING && address[0] && now->address &&
+           strcmp(address, now->address) != 0;
+}

@@ -209,6 +209,9 @@ struct rb_provider_ops {
     void (*reservations)(struct rb_provider *p, rb_reservations_fn *fn, void *arg);
 };
 
+// Is it another machine than the one that was seen at this address ("": at none)? Only where addresses are kept.
+bool rb_instance_is_another(const struct rb_provider *p, const char *address, const struct rb_instance *now);
+
 extern const struct rb_provider_ops *const rb_provider_table[]; // sorted by name, NULL-terminated
 // Splits infra "aws/us-east-1" into ops and region (out_region, 64 bytes). Unknown provider: INVALID with did-you-mean.
 bool rb_provider_find(const char *infra, const struct rb_provider_ops **out, char out_region[static 64],

@@ -197,13 +197,6 @@ static void judge_hold(struct rb_run_node *n, const struct rb_instance *instance
     rb_run_node_await_ready(n);
 }
 
-// As one that was made while no controller lived.
-static bool is_another(const struct rb_run_node *n, const struct rb_instance *instance)
-{
-    return rb_run_node_provider(n)->ops->keeps_addresses && n->row.address[0] && instance->address &&
-           strcmp(n->row.address, instance->address) != 0;
-}
-
 static void lose_to(struct rb_run_node *n, const char *address)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf why = RB_BUF_INIT;
@@ -218,6 +211,10 @@ void rb_run_node_observe(struct rb_run_node *n, const struct rb_instance *instan
     if (c->dead || n->row.state < RB_LAUNCH_ACKED || n->row.state == RB_LAUNCH_GONE || !learn_times(n, instance) ||
         !check_market(n, instance))
         return;
+    if (rb_instance_is_another(rb_run_node_provider(n), n->row.address, instance)) {
+        lose_to(n, instance->address);
+        return;
+    }
     if (instance->fault && rb_run_node_is_wanted(n)) {
         struct rb_err fault = *instance->fault;
         rb_err_prefix(&fault, "node %d (%s)", n->id, n->row.instance_id);
@@ -226,14 +223,11 @@ void rb_run_node_observe(struct rb_run_node *n, const struct rb_instance *instan
     judge_hold(n, instance);
     switch (instance->state) {
     case RB_INSTANCE_PENDING:
+        rb_run_node_copy_addresses(n, instance);
         if (instance->state_reason)
             note_waiting(n, instance->state_reason);
         break;
     case RB_INSTANCE_RUNNING:
-        if (is_another(n, instance)) {
-            lose_to(n, instance->address);
-            break;
-        }
         observe_running(n, instance);
         if (rb_run_node_exists(n)) // else it is being ended, maybe beside the node of its number
             take_notice(n, instance->leaves_at_us);

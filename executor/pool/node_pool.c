@@ -206,6 +206,13 @@ static void see_running(struct pool_node *n, const struct rb_instance *i)
     p->launcher->ops->prepare(p->launcher, &node);
 }
 
+// By its id, or by its address.
+static bool has_taken_place(const struct pool_node *n, const struct rb_instance *i)
+{
+    return (strcmp(n->seen.instance_id, i->id) != 0 && i->took_place_at_us > 0) ||
+           rb_instance_is_another(n->pool->config.provider, n->seen.address, i);
+}
+
 // The one before it has ended, and with it what was measured there. This one is ended in its stead.
 static void lose_place(struct pool_node *n, const struct rb_instance *i)
 {
@@ -222,7 +229,7 @@ static void see(struct pool_node *n, const struct rb_instance *i)
 {
     if (n->seen.instance_id[0] == '\0') { // the answer to the launch was lost, but not the machine
         see_instance(n, i->id);
-    } else if (strcmp(n->seen.instance_id, i->id) != 0 && i->took_place_at_us > 0) {
+    } else if (has_taken_place(n, i)) {
         lose_place(n, i);
         return;
     }

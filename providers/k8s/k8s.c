@@ -185,7 +185,6 @@ static void k8s_destroy(struct rb_provider *p)
     rb_kubeconfig_finish(&k->config);
     free(k->last_words);
     free(k->never_ran);
-    free(k->firsts);
     free(k);
     p->state = NULL;
 }
@@ -228,7 +227,7 @@ const struct rb_provider_ops rb_provider_k8s = {
     .group_word = "lease",
     .groups_every_run = true,
     .waits_in_queue = true,
-    .keeps_addresses = true, // that of a Job is its first pod
+    .keeps_addresses = true, // that of a Job is its pod
     .lists_at_once = true, // without a resourceVersion the server reads them where they are written
     .create = k8s_create,
     .destroy = k8s_destroy,

@@ -51,7 +51,6 @@ bool rb_kube_decode_nodes(enum rb_kubernetes_as as, const struct rb_node *list, 
 // k8s_join.c
 // Makes one node of each Job and its pods. A Job that was listed comes before its pods.
 void rb_kube_join_jobs(struct rb_kube_pods *all);
-void rb_kube_disown(struct rb_kube_pod *pod); // it is its Job's second pod: not used, and to be ended with the Job
 
 // k8s_dropped.c
 // The path of a member of `sent` that `stored` does not have, such as "spec.activeDeadlineSeconds". False: it has all of

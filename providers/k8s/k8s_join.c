@@ -9,7 +9,8 @@ static bool is_over(const struct rb_kube_pod *pod)
     return pod->is_ending || pod->instance.state >= RB_INSTANCE_STOPPING;
 }
 
-void rb_kube_disown(struct rb_kube_pod *pod)
+// It is not used, and ends with the Job.
+static void disown(struct rb_kube_pod *pod)
 {
     pod->has_second = true;
     pod->instance.state = RB_INSTANCE_STOPPING;
@@ -26,7 +27,7 @@ static void take_pod(struct rb_kube_pod *node, const struct rb_kube_pod *pod)
     node->anchor = known.anchor;
     node->n_over = known.n_over;
     if (known.n_over > 0 && !is_over(pod))
-        rb_kube_disown(node);
+        disown(node);
 }
 
 // Two pods of one Job: the first is the node. A page that was read again shows the same pod twice.

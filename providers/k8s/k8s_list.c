@@ -137,29 +137,9 @@ static void words_are_known(void *state)
     end_next(state);
 }
 
-// A Job counts what has ended; what was removed by force, or by an old server, it has forgotten. We have not.
-static void compare_with_first(struct rb_kube *k, struct rb_kube_pod *pod)
-{
-    int at = 0;
-    if (!pod->instance.address || strcmp(pod->instance.id, pod->instance.address) == 0)
-        return; // a pod of no Job, or a Job without one
-    while (at < k->n_firsts && strcmp(k->firsts[at].job, pod->instance.id) != 0)
-        at++;
-    if (at == k->n_firsts) {
-        k->firsts = rb_grow(k->firsts, k->n_firsts, sizeof *k->firsts);
-        snprintf(k->firsts[at].job, sizeof k->firsts[at].job, "%s", pod->instance.id);
-        snprintf(k->firsts[at].uid, sizeof k->firsts[at].uid, "%s", pod->uid);
-        k->n_firsts++;
-    } else if (strcmp(k->firsts[at].uid, pod->uid) != 0) {
-        rb_kube_disown(pod);
-    }
-}
-
 static void all_are_known(struct listing *l)
 {
     rb_kube_join_jobs(&l->hearing.pods);
-    for (int i = 0; i < l->hearing.pods.n; i++)
-        compare_with_first(l->hearing.k, &l->hearing.pods.items[i]);
     // Other runs' pods are other controllers' affair.
     l->at = l->run_id ? 0 : l->hearing.pods.n;
     if (l->run_id)

@@ -7,7 +7,6 @@
 #include "providers/k8s/kube_login.h"
 #include "providers/wire/api_call.h"
 
-struct rb_kube_first { char job[128], uid[64]; }; // a Job's id, and its first pod
 struct rb_kube_last_words { char uid[64], text[400]; }; // of a pod that failed; text "": none
 
 // A pod that was deleted before it had a machine: its object may have gone at once, and only that answer has shown it.
@@ -28,8 +27,6 @@ struct rb_kube {
     int n_last_words;
     struct rb_kube_never_ran *never_ran; // [n_never_ran], of those that were ended here
     int n_never_ran;
-    struct rb_kube_first *firsts; // [n_firsts], of the Jobs that were seen with a pod
-    int n_firsts;
 };
 
 enum {

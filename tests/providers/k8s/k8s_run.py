@@ -145,7 +145,7 @@ class Runs(unittest.TestCase):
         done = run.say("rbrun", "plan.json", "--json", "--state-dir", "state")
         report = json.loads(done.stdout.splitlines()[-1])
         self.assertEqual(report["outcome"], "complete")
-        self.assertIn("its pod has ended, and its Job has made another", done.stderr)
+        self.assertRegex(done.stderr, r"lost: \S+ has taken its place")
         cluster.await_no_pods()
         self.assertEqual(cluster.objects("leases") + cluster.objects("jobs"), [])
         self.assertEqual((len(report["nodes"]), len(cluster.ledger()["instances"])), (2, 3))  # the second pod was never a node
