@@ -322,6 +322,7 @@ static void end_run(struct rb_campaign *c, struct run *r, const char *error)
     r->state = RUN_ENDED;
     r->result.unit_s = r->times.unit_s;
     r->result.n_units = r->times.n_units;
+    r->result.mean_unit_s = rb_report_times_mean_s(&r->times);
     r->result.ok = error == NULL;
     if (team_has_ended(c, r))
         rb_places_give(&c->places, r->slot.node, c->config.exclusive ? rb_gpu_mask(gpus_per_node(c)) : r->slot.gpus);
@@ -330,7 +331,7 @@ static void end_run(struct rb_campaign *c, struct run *r, const char *error)
         talk(c, "%s failed: %s", what, error);
     } else {
         char unit[32], startup[32];
-        talk(c, "%s: %s per %s, start-up %s", what, rb_format_seconds(rb_campaign_unit_s(&r->result), unit),
+        talk(c, "%s: %s per %s, start-up %s", what, rb_format_seconds(r->result.mean_unit_s, unit),
              c->config.pool.job->scheduler.unit, rb_format_seconds(r->result.startup_s, startup));
     }
     start_waiting(c);
@@ -908,12 +909,4 @@ const struct rb_err *rb_campaign_failure(const struct rb_campaign *c)
 const struct rb_pool_node *rb_campaign_node(const struct rb_campaign *c, int node)
 {
     return rb_pool_node(c->pool, node);
-}
-
-double rb_campaign_unit_s(const struct rb_campaign_run *r)
-{
-    double sum = 0;
-    for (int i = 0; i < r->n_units; i++)
-        sum += r->unit_s[i];
-    return sum / r->n_units;
 }

@@ -27,6 +27,7 @@ struct rb_campaign_run {
     double startup_s, checkpoint_s; // checkpoint < 0: none was written
     const double *unit_s;      // [n_units], the campaign's
     int n_units;
+    double mean_unit_s;        // of them; NAN: there are none
     bool probe;                   // probes a larger batch, only for the time of its steps
     struct rb_trial_batch with;   // per_gpu 0: the job does not tune its batch
     struct rb_step_stats steps;   // means over the reports that contained each
@@ -68,7 +69,6 @@ const struct rb_campaign_run *rb_campaign_run(const struct rb_campaign *c, int i
 char *rb_campaign_printed(const struct rb_campaign *c, int i, char *out, size_t size);
 // Number of configurations that failed in the same way as the run.
 int rb_campaign_n_failed_alike(const struct rb_campaign *c, int i);
-double rb_campaign_unit_s(const struct rb_campaign_run *r); // mean of its units; only if ok
 bool rb_campaign_has_measured(const struct rb_campaign *c); // one run at least
 // Does the script resume from a checkpoint? A run that was saved is started again for one more unit; its first report
 // shows it.

@@ -74,7 +74,7 @@ static bool store_shared(struct rb_measurement *m, const char *profile, const st
         .command = m->job.run,
         .machine = machine,
         .measured_at_us = now,
-        .unit_s = rb_campaign_unit_s(r),
+        .unit_s = r->mean_unit_s,
     };
     return rb_store_add_shared(m->store, profile, &sample, err);
 }

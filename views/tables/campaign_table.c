@@ -30,7 +30,7 @@ void rb_measurement_print_runs(const struct rb_measurement *m, struct rb_buf *ou
             if (!r->ok || r->probe)
                 continue;
             n++;
-            unit += rb_campaign_unit_s(r);
+            unit += r->mean_unit_s;
             startup += r->startup_s;
             checkpoint += r->checkpoint_s > 0 ? r->checkpoint_s : 0;
         }
