@@ -68,13 +68,14 @@ void rb_launch_copy(struct rb_arena *a, const struct rb_launch *from, struct rb_
         r->id = copy_or_null(a, r->id);
         to->reservation = r;
     }
-    struct rb_tag *tags = rb_arena_array(a, (size_t)from->n_tags, sizeof *tags);
-    for (int i = 0; i < from->n_tags; i++)
-        tags[i] = (struct rb_tag){rb_arena_strdup(a, from->tags[i].key), rb_arena_strdup(a, from->tags[i].value)};
+    to->tags.name = copy_or_null(a, from->tags.name);
+    to->tags.run_id = copy_or_null(a, from->tags.run_id);
+    to->tags.launch_id = copy_or_null(a, from->tags.launch_id);
+    to->tags.owner = copy_or_null(a, from->tags.owner);
+    to->tags.expires_at = copy_or_null(a, from->tags.expires_at);
     const char **groups = rb_arena_array(a, (size_t)from->n_security_groups, sizeof *groups);
     for (int i = 0; i < from->n_security_groups; i++)
         groups[i] = rb_arena_strdup(a, from->security_groups[i]);
-    to->tags = tags;
     to->security_groups = groups;
 }
 
@@ -91,12 +92,26 @@ int rb_launch_count(const struct rb_launch *launch)
     return launch->count > 1 ? launch->count : 1;
 }
 
-const char *rb_launch_tag(const struct rb_launch *launch, const char *key)
+int rb_tags_list(const struct rb_tags *tags, struct rb_tag out[static RB_TAGS])
 {
-    for (int i = 0; i < launch->n_tags; i++)
-        if (strcmp(launch->tags[i].key, key) == 0)
-            return launch->tags[i].value;
-    return NULL;
+    const struct rb_tag all[RB_TAGS] = {{RB_TAG_NAME, tags->name},
+                                        {RB_TAG_RUN, tags->run_id},
+                                        {RB_TAG_LAUNCH, tags->launch_id},
+                                        {RB_TAG_OWNER, tags->owner},
+                                        {RB_LEASE_TAG, tags->expires_at}};
+    int n = 0;
+    for (int i = 0; i < RB_TAGS; i++)
+        if (all[i].value)
+            out[n++] = all[i];
+    return n;
+}
+
+void rb_instance_read_tags(struct rb_instance *i, const char *(*value)(void *from, const char *key), void *from)
+{
+    i->owner = value(from, RB_TAG_OWNER);
+    i->run_id = value(from, RB_TAG_RUN);
+    i->launch_id = value(from, RB_TAG_LAUNCH);
+    i->expires_at = value(from, RB_LEASE_TAG);
 }
 
 bool rb_instance_is_another(const struct rb_provider *p, const char *address, const struct rb_instance *now)

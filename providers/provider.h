@@ -20,10 +20,19 @@ struct rb_resources;
 
 struct rb_tag { const char *key, *value; };
 
+// What every launch puts on all that it creates: by these, instances are found and recognised.
+#define RB_TAG_NAME "Name"
+#define RB_TAG_OWNER "rb:owner"
+#define RB_TAG_RUN "rb:run-id"
+#define RB_TAG_LAUNCH "rb:launch-id"
 // The lease of an instance: an instant that the process which executes its run moves forward from time to time
 // (executor/controller/lease.h). As long as the lease has not lapsed, some process, on this machine or another,
 // executes the run.
 #define RB_LEASE_TAG "rb:expires-at"
+
+enum { RB_TAGS = 5 };
+struct rb_tags { const char *name, *run_id, *launch_id, *owner, *expires_at; }; // NULL: without it
+int rb_tags_list(const struct rb_tags *tags, struct rb_tag out[static RB_TAGS]); // those that are set, as they are written
 
 struct rb_launch {
     const char *token;         // <= 64 ASCII characters: the idempotency key
@@ -40,8 +49,7 @@ struct rb_launch {
     bool is_controller;        // its machine launches others: where rights come with a machine, it gets those of the launch
     bool may_move;             // the cloud may bring it to other hardware while it runs, where it can; else it ends then
     int64_t max_lifetime_s;    // the cloud itself ends the instance after this time, where it can; 0: no limit
-    const struct rb_tag *tags; // on everything the call creates
-    int n_tags;
+    struct rb_tags tags;       // on everything the call creates
     const char *const *security_groups; int n_security_groups;
     const char *subnet, *instance_profile; // NULL: none
     // Instances of one group are placed close together, where the cloud has placement groups. The first launch that
@@ -53,7 +61,6 @@ void rb_launch_take(struct rb_launch *launch, const struct rb_resources *resourc
 // Copies the launch and every text in it.
 void rb_launch_copy(struct rb_arena *arena, const struct rb_launch *from, struct rb_launch *out);
 int rb_launch_count(const struct rb_launch *launch); // how many machines it requests
-const char *rb_launch_tag(const struct rb_launch *launch, const char *key); // its value, NULL: no such tag
 
 enum rb_instance_state {
     RB_INSTANCE_PENDING,
@@ -74,7 +81,7 @@ struct rb_instance {
     bool market_unknown;          // the instance has ended and the cloud no longer reports its market
     const char *token;            // NULL: the cloud does not report it
     int member;                   // its index in its launch, from 0
-    const char *run_id, *launch_id, *owner; // from tags rb:run-id, rb:launch-id, rb:owner; NULL: the tag is gone
+    const char *run_id, *launch_id, *owner; // from its tags; NULL: the tag is gone
     const char *expires_at;       // from the tag RB_LEASE_TAG: the instant at which the lease lapses; NULL: no such tag
     int64_t running_at_us;        // unix; start of billing as the cloud reports it; -1: unknown
     int64_t pull_us;              // it runs: so much of the time since then its image was pulled; 0: not, or not by the cloud
@@ -85,6 +92,9 @@ struct rb_instance {
     int64_t took_place_at_us;     // unix; an earlier instance of the same launch and member had ended by then; 0: both may live
     bool sold_out;                // the launch was accepted, but ended because the cloud had no machine for it
 };
+
+// Its fields that come from tags. value: of the tag with this key, NULL: it has none.
+void rb_instance_read_tags(struct rb_instance *i, const char *(*value)(void *from, const char *key), void *from);
 
 // err NULL: all requested instances (rb_launch_count of the launch, in order of their members; one for look).
 typedef void rb_launch_fn(void *arg, const struct rb_err *err, const struct rb_instance *instances);

@@ -186,11 +186,6 @@ static bool request(struct talk *t, const struct rb_plan *plan, const char *user
     own_run_id(t->provider.ops, t->run_id, run_id);
     rb_run_owner(owner, sizeof owner);
     rb_lease_format(m->asked_unix_us + RB_LEASE_S * RB_US_PER_S, expires);
-    const struct rb_tag tags[] = {{"Name", name},
-                                  {"rb:owner", owner},
-                                  {"rb:run-id", run_id},
-                                  {"rb:launch-id", launch_id},
-                                  {RB_LEASE_TAG, expires}};
     const struct rb_infra_place place = rb_infra_place(m->infra);
     struct rb_launch request = {
         .token = token,
@@ -203,8 +198,11 @@ static bool request(struct talk *t, const struct rb_plan *plan, const char *user
         .may_move = true, // it has no GPU
         .is_controller = true,
         .max_lifetime_s = m->lifetime_s,
-        .tags = tags,
-        .n_tags = (int)(sizeof tags / sizeof *tags),
+        .tags = {.name = name,
+                 .run_id = run_id,
+                 .launch_id = launch_id,
+                 .owner = owner,
+                 .expires_at = expires},
     };
     rb_launch_take(&request, resources);
     if (resources->controller.instance_profile)

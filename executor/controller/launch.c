@@ -366,11 +366,6 @@ static void request_launch(struct rb_run_gang *g, const char *user_data, bool ag
     RB_AUTO(rb_buf_finish) struct rb_buf name = RB_BUF_INIT;
     write_name(g, &name);
     rb_lease_format(rb_run_node_lease_us(n), expires);
-    const struct rb_tag tags[] = {{"Name", rb_buf_str(&name)},
-                                  {"rb:owner", c->meta.owner},
-                                  {"rb:run-id", c->config.run_id},
-                                  {"rb:launch-id", n->row.launch_id},
-                                  {RB_LEASE_TAG, expires}};
     struct rb_launch launch = {
         .token = n->row.token,
         .again = again,
@@ -385,8 +380,11 @@ static void request_launch(struct rb_run_gang *g, const char *user_data, bool ag
         .user_data = user_data,
         .disk_gb = n->billing.disk_gb,
         .max_lifetime_s = max_lifetime_s(n),
-        .tags = tags,
-        .n_tags = (int)(sizeof tags / sizeof *tags),
+        .tags = {.name = rb_buf_str(&name),
+                 .run_id = c->config.run_id,
+                 .launch_id = n->row.launch_id,
+                 .owner = c->meta.owner,
+                 .expires_at = expires},
         .placement_group = group_of(n, group),
     };
     rb_launch_take(&launch, resources);

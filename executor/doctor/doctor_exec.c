@@ -157,11 +157,6 @@ static bool launch(struct probe *t)
     rb_digest_hex(bytes, sizeof bytes, token);
     rb_run_owner(owner, sizeof owner);
     rb_lease_format(rb_clock_unix_us() + HARD_LIMIT_MIN * 60 * RB_US_PER_S, expires);
-    const struct rb_tag tags[] = {{"Name", t->run_id},
-                                  {"rb:owner", owner},
-                                  {"rb:run-id", t->run_id},
-                                  {"rb:launch-id", token},
-                                  {RB_LEASE_TAG, expires}};
     const struct rb_infra_place place = rb_infra_place(t->infra);
     struct rb_launch launch = {
         .token = token,
@@ -172,8 +167,7 @@ static bool launch(struct probe *t)
         .image_id = rb_image_for(plan->images, plan->n_images, t->infra),
         .user_data = rb_buf_str(&user_data),
         .max_lifetime_s = HARD_LIMIT_MIN * 60,
-        .tags = tags,
-        .n_tags = (int)(sizeof tags / sizeof *tags),
+        .tags = {.name = t->run_id, .run_id = t->run_id, .launch_id = token, .owner = owner, .expires_at = expires},
     };
     rb_launch_take(&launch, &plan->job->resources);
     t->provider.ops->launch(&t->provider, &launch, launched, t);

@@ -243,15 +243,9 @@ static struct answer *answer_soon(struct rb_provider *p, void *arg)
 
 static void keep_tags(struct lent *n, const struct rb_launch *launch)
 {
-    for (int i = 0; i < launch->n_tags; i++) {
-        const struct rb_tag *tag = &launch->tags[i];
-        if (strcmp(tag->key, "rb:run-id") == 0)
-            snprintf(n->run_id, sizeof n->run_id, "%s", tag->value);
-        else if (strcmp(tag->key, "rb:launch-id") == 0)
-            snprintf(n->launch_id, sizeof n->launch_id, "%s", tag->value);
-        else if (strcmp(tag->key, "rb:owner") == 0)
-            snprintf(n->owner, sizeof n->owner, "%s", tag->value);
-    }
+    snprintf(n->run_id, sizeof n->run_id, "%s", launch->tags.run_id);
+    snprintf(n->launch_id, sizeof n->launch_id, "%s", launch->tags.launch_id);
+    snprintf(n->owner, sizeof n->owner, "%s", launch->tags.owner);
     snprintf(n->instance_type, sizeof n->instance_type, "%s", launch->instance_type);
 }
 

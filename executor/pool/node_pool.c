@@ -121,12 +121,6 @@ static void launch(struct pool_node *n)
     const struct rb_infra_place place = rb_infra_place(p->config.infra);
     char until[32];
     rb_lease_format(n->lease_until_us, until);
-    struct rb_tag tags[] = {
-        {"rb:run-id", p->config.run_id},
-        {"rb:launch-id", n->launch_id},
-        {"rb:owner", p->config.owner},
-        {RB_LEASE_TAG, until},
-    };
     struct rb_launch l = {
         .token = n->token,
         .region = place.region,
@@ -138,8 +132,10 @@ static void launch(struct pool_node *n)
         .user_data = n->user_data.data,
         .disk_gb = (r->disk_bytes + 999999999) / 1000000000,
         .max_lifetime_s = p->config.birth->hard_limit_min * 60,
-        .tags = tags,
-        .n_tags = (int)(sizeof tags / sizeof *tags),
+        .tags = {.run_id = p->config.run_id,
+                 .launch_id = n->launch_id,
+                 .owner = p->config.owner,
+                 .expires_at = until},
     };
     rb_launch_take(&l, r);
     n->launch_pending = true;

@@ -59,7 +59,6 @@ static void ask(struct preflight *p, struct question *q, const struct rb_offer *
     rb_random_bytes(bytes, sizeof bytes);
     rb_digest_hex(bytes, sizeof bytes, token);
     rb_run_owner(owner, sizeof owner);
-    const struct rb_tag tags[] = {{"rb:owner", owner}, {"rb:run-id", "preflight"}, {"rb:launch-id", token}};
     struct rb_launch launch = {
         .token = token,
         .region = strchr(p->infras[q->infra], '/') + 1,
@@ -69,8 +68,7 @@ static void ask(struct preflight *p, struct question *q, const struct rb_offer *
         .reservation = offer->reservation,
         .zone = offer->reservation ? strrchr(offer->infra, '/') + 1 : NULL,
         .image_id = rb_image_for(p->plan->images, p->plan->n_images, p->infras[q->infra]),
-        .tags = tags,
-        .n_tags = (int)(sizeof tags / sizeof *tags),
+        .tags = {.run_id = "preflight", .launch_id = token, .owner = owner},
     };
     rb_launch_take(&launch, r);
     p->n_waiting++;

@@ -95,6 +95,11 @@ static const char *tag(const struct rb_xml *item, const char *key)
     return NULL;
 }
 
+static const char *tag_of(void *item, const char *key)
+{
+    return tag(item, key);
+}
+
 static bool decode_address(const struct rb_xml *item, const char *element, const char **out, struct rb_err *err)
 {
     *out = text_or_null(item, element);
@@ -158,12 +163,9 @@ static bool decode_instance(const struct rb_xml *item, const char *region, struc
         .region = region,
         .market = market_of(item),
         .token = text_or_null(item, "clientToken"),
-        .run_id = tag(item, "rb:run-id"),
-        .launch_id = tag(item, "rb:launch-id"),
-        .owner = tag(item, "rb:owner"),
-        .expires_at = tag(item, RB_LEASE_TAG),
         .state_reason = text_or_null(rb_xml_child(item, "stateReason"), "code"),
     };
+    rb_instance_read_tags(&i, tag_of, (void *)item);
     i.sold_out = i.state_reason && strcmp(i.state_reason, "Server.InsufficientInstanceCapacity") == 0;
     if (!i.id || !rb_is_instance_id(i.id))
         return missing("instanceId", "letters, digits and dashes", err);
@@ -277,7 +279,7 @@ bool rb_ec2_decode_groups(const char *body, size_t n, struct rb_arena *arena, st
         if (!name)
             return missing("groupName", "a name", err);
         if (!state || strncmp(state, "delet", 5) != 0)
-            all.groups[all.n++] = (struct rb_placement_group){name, tag(item, "rb:run-id"), tag(item, "rb:owner")};
+            all.groups[all.n++] = (struct rb_placement_group){name, tag(item, RB_TAG_RUN), tag(item, RB_TAG_OWNER)};
     }
     *out = all;
     return true;

@@ -40,23 +40,24 @@ bool rb_ec2_check_launch(const struct rb_launch *l, struct rb_err *err)
     return true;
 }
 
-static void put_tags(const struct rb_launch *l, const char *resource, int i, struct rb_buf *out)
+static void put_tags(const struct rb_tags *tags, const char *resource, int i, struct rb_buf *out)
 {
-    rb_percent_put(out, "&TagSpecification.%d.ResourceType=%s", i, resource);
-    for (int t = 0; t < l->n_tags; t++)
+    struct rb_tag all[RB_TAGS];
+    const int n = rb_tags_list(tags, all);
+    if (n > 0)
+        rb_percent_put(out, "&TagSpecification.%d.ResourceType=%s", i, resource);
+    for (int t = 0; t < n; t++)
         rb_percent_put(out, "&TagSpecification.%d.Tag.%d.Key=%s&TagSpecification.%d.Tag.%d.Value=%s", i, t + 1,
-                       l->tags[t].key, i, t + 1, l->tags[t].value);
+                       all[t].key, i, t + 1, all[t].value);
 }
 
 // Tags are part of the launch itself: tagging afterwards would leave a moment in which a crash orphans the machine.
 static void put_all_tags(const struct rb_launch *l, struct rb_buf *out)
 {
-    if (l->n_tags == 0)
-        return;
-    put_tags(l, "instance", 1, out);
-    put_tags(l, "volume", 2, out);
+    put_tags(&l->tags, "instance", 1, out);
+    put_tags(&l->tags, "volume", 2, out);
     if (l->market == RB_MARKET_SPOT)
-        put_tags(l, "spot-instances-request", 3, out);
+        put_tags(&l->tags, "spot-instances-request", 3, out);
 }
 
 static void put_user_data(const char *user_data, struct rb_buf *out)
@@ -105,8 +106,8 @@ void rb_ec2_encode_run(const struct rb_launch *l, const char *image_id, const ch
 
 static void put_run_filter(const char *run_id, struct rb_buf *out)
 {
-    rb_percent_put(out, "&Filter.1.Name=%s&Filter.1.Value.1=%s", run_id ? "tag:rb:run-id" : "tag-key",
-                   run_id ? run_id : "rb:owner");
+    rb_percent_put(out, "&Filter.1.Name=%s&Filter.1.Value.1=%s", run_id ? "tag:" RB_TAG_RUN : "tag-key",
+                   run_id ? run_id : RB_TAG_OWNER);
 }
 
 void rb_ec2_encode_list(const char *run_id, const char *page, struct rb_buf *out)
@@ -136,14 +137,9 @@ void rb_ec2_encode_tag(const char *const *ids, int n, const struct rb_tag *tag, 
 
 void rb_ec2_encode_create_group(const struct rb_launch *l, struct rb_buf *out)
 {
-    struct rb_tag of_the_run[2];
-    struct rb_launch tagged = {.tags = of_the_run};
+    const struct rb_tags of_the_run = {.owner = l->tags.owner, .run_id = l->tags.run_id};
     rb_percent_put(out, ACTION("CreatePlacementGroup") "&GroupName=%s&Strategy=cluster", l->placement_group);
-    for (int t = 0; t < l->n_tags && tagged.n_tags < 2; t++)
-        if (strcmp(l->tags[t].key, "rb:run-id") == 0 || strcmp(l->tags[t].key, "rb:owner") == 0)
-            of_the_run[tagged.n_tags++] = l->tags[t];
-    if (tagged.n_tags > 0)
-        put_tags(&tagged, "placement-group", 1, out);
+    put_tags(&of_the_run, "placement-group", 1, out);
 }
 
 void rb_ec2_encode_groups(const char *run_id, struct rb_buf *out)

@@ -48,7 +48,7 @@ static bool decode_page(void *cloud, const char *run_id, const char *body, size_
 static void send_page(void *cloud, const char *run_id, const char *page, struct rb_api_call *call)
 {
     const struct rb_gcp *gcp = cloud;
-    rb_gcp_target_list(gcp->project, run_id ? "rb:run-id" : NULL, run_id, page, &call->target);
+    rb_gcp_target_list(gcp->project, run_id ? RB_TAG_RUN : NULL, run_id, page, &call->target);
     rb_google_send(gcp->client, RB_GOOGLE_COMPUTE, call);
 }
 

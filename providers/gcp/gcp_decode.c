@@ -169,6 +169,17 @@ static enum rb_market market_of(const struct rb_node *item)
     return consumes && strcmp(consumes, "SPECIFIC_RESERVATION") == 0 ? RB_MARKET_RESERVED : RB_MARKET_ON_DEMAND;
 }
 
+struct labels {
+    const struct rb_node *map;
+    struct rb_arena *arena;
+};
+
+static const char *tag_of(void *from, const char *key)
+{
+    const struct labels *labels = from;
+    return rb_gcp_tag(labels->map, key, labels->arena);
+}
+
 static bool read_instance(const struct rb_node *item, const char *region, struct rb_arena *arena,
                           struct rb_instance *out, struct rb_err *err)
 {
@@ -182,13 +193,10 @@ static bool read_instance(const struct rb_node *item, const char *region, struct
         .region = copy(arena, region),
         .instance_type = read_type(item, arena),
         .market = market_of(item),
-        .run_id = rb_gcp_tag(labels, "rb:run-id", arena),
-        .launch_id = rb_gcp_tag(labels, "rb:launch-id", arena),
         .member = rb_gcp_member_of(name),
-        .owner = rb_gcp_tag(labels, "rb:owner", arena),
-        .expires_at = rb_gcp_tag(labels, RB_LEASE_TAG, arena),
         .state_reason = copy(arena, text(item, "statusMessage")),
     };
+    rb_instance_read_tags(&i, tag_of, &(struct labels){labels, arena});
     if (!rb_gcp_instance_id_split(i.id, arena, &parts[0], &parts[1]))
         return missing("name", "the name of an instance, and of its zone", err);
     if (!read_state(text(item, "status"), &i.state, err) || !read_times(item, &i, err) ||

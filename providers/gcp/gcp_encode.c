@@ -116,7 +116,7 @@ bool rb_gcp_check_launch(const struct rb_launch *l, const char *region, struct r
                           strlen(l->user_data), RB_LIMIT_USER_DATA);
     return rb_gcp_machine_type_parse(l->instance_type ? l->instance_type : "", &type, err) &&
            check_image(l, region, err) && check_network(l, err) && check_lifetime(l, err) &&
-           rb_gcp_labels(l->tags, l->n_tags, labels, &n_labels, err);
+           rb_gcp_labels(&l->tags, labels, &n_labels, err);
 }
 
 // --- targets ---
@@ -304,12 +304,12 @@ struct properties {
 static bool read_properties(const struct rb_launch *l, struct properties *out, struct rb_err *err)
 {
     return rb_gcp_machine_type_parse(l->instance_type, &out->type, err) &&
-           rb_gcp_labels(l->tags, l->n_tags, out->labels, &out->n_labels, err);
+           rb_gcp_labels(&l->tags, out->labels, &out->n_labels, err);
 }
 
 static void put_properties(struct rb_json *j, const struct rb_launch *l, const char *zone, const struct properties *p)
 {
-    rb_json_put(j, "description: %s", rb_launch_tag(l, "Name"));
+    rb_json_put(j, "description: %s", l->tags.name);
     put_zonal(j, l, "machineType", zone, "machineTypes", p->type.name);
     put_labels(j, p->labels, p->n_labels);
     put_disk(j, l, zone, &p->type, p->labels, p->n_labels);
@@ -361,8 +361,8 @@ bool rb_gcp_encode_labels(const struct rb_gcp_labelled *now, const struct rb_tag
 {
     struct rb_gcp_label labels[RB_GCP_MAX_LABELS];
     struct rb_json j;
-    int n;
-    if (!rb_gcp_labels(tag, 1, labels, &n, err))
+    int n = 0;
+    if (!rb_gcp_put_label(tag, labels, &n, err))
         return false;
     rb_json_init(&j, out, false);
     rb_json_put(&j, "{labels: {");

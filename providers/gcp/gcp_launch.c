@@ -400,7 +400,7 @@ static void found(void *arg, const struct rb_err *err)
 static void find(struct launch *l)
 {
     struct rb_api_call call = new_call(l, "instances.aggregatedList", decode_found, found);
-    rb_gcp_target_list(l->gcp->project, "rb:launch-id", l->launch_id, NULL, &call.target);
+    rb_gcp_target_list(l->gcp->project, RB_TAG_LAUNCH, l->launch_id, NULL, &call.target);
     send(l, &call);
 }
 
@@ -430,7 +430,7 @@ static void zones_known(void *arg, const struct rb_err *err)
     if (err) {
         finish(l, err);
     } else if (l->zones.n > 0) {
-        const char *run_id = rb_launch_tag(&l->what, "rb:run-id");
+        const char *run_id = l->what.tags.run_id;
         rotate_zones(l, run_id ? run_id : l->what.token);
         find(l);
     } else {
@@ -464,7 +464,7 @@ void rb_gcp_launch(struct rb_provider *p, const struct rb_launch *what, rb_launc
     struct rb_err err;
     l->gcp = p->state;
     rb_launch_copy(&l->arena, what, &l->what);
-    l->launch_id = rb_launch_tag(&l->what, "rb:launch-id");
+    l->launch_id = l->what.tags.launch_id;
     l->count = rb_launch_count(&l->what);
     l->names = rb_arena_array(&l->arena, (size_t)l->count, sizeof *l->names);
     l->fn = fn;

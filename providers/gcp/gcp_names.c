@@ -18,7 +18,7 @@ static const uint8_t name_space[16] = {0x5d, 0x0e, 0x91, 0xb2, 0x7c, 0x3f, 0x4a,
 static const struct key {
     const char *tag, *label;
 } keys[] = {
-    {"rb:run-id", "rb-run"}, {"rb:launch-id", "rb-launch"}, {"rb:owner", "rb-owner"}, {RB_LEASE_TAG, "rb-expires-at"}};
+    {RB_TAG_RUN, "rb-run"}, {RB_TAG_LAUNCH, "rb-launch"}, {RB_TAG_OWNER, "rb-owner"}, {RB_LEASE_TAG, "rb-expires-at"}};
 
 void rb_gcp_instance_name(const char *token, const char *zone, char out[static RB_GCP_NAME_BYTES])
 {
@@ -117,7 +117,8 @@ static void part_key(const char *label, int part, char out[static 64])
         snprintf(out, 64, "%s_%d", label, part + 1);
 }
 
-static bool put_label(const struct rb_tag *tag, struct rb_gcp_label *out, int *n, struct rb_err *err)
+bool rb_gcp_put_label(const struct rb_tag *tag, struct rb_gcp_label out[static RB_GCP_MAX_LABELS], int *n,
+                      struct rb_err *err)
 {
     const char *label = label_of(tag->key);
     if (!label)
@@ -135,18 +136,17 @@ static bool put_label(const struct rb_tag *tag, struct rb_gcp_label *out, int *n
     return true;
 }
 
-bool rb_gcp_labels(const struct rb_tag *tags, int n_tags, struct rb_gcp_label out[static RB_GCP_MAX_LABELS], int *out_n,
+bool rb_gcp_labels(const struct rb_tags *tags, struct rb_gcp_label out[static RB_GCP_MAX_LABELS], int *out_n,
                    struct rb_err *err)
 {
+    struct rb_tags labelled = *tags;
+    struct rb_tag all[RB_TAGS];
     int n = 0;
-    for (int i = 0; i < n_tags; i++) {
-        if (strcmp(tags[i].key, "Name") == 0)
-            continue;
-        if (n + MAX_PARTS > RB_GCP_MAX_LABELS)
-            return rb_err_set(err, RB_E_GCP_LABELS, "more tags than %d labels hold", RB_GCP_MAX_LABELS);
-        if (!put_label(&tags[i], out, &n, err))
+    labelled.name = NULL;
+    const int n_tags = rb_tags_list(&labelled, all);
+    for (int i = 0; i < n_tags; i++)
+        if (!rb_gcp_put_label(&all[i], out, &n, err))
             return false;
-    }
     *out_n = n;
     return true;
 }
@@ -181,7 +181,7 @@ bool rb_gcp_is_label_of(const char *label_key, const char *tag_key)
 void rb_gcp_filter(const char *tag_key, const char *value, struct rb_buf *out)
 {
     if (!tag_key) {
-        rb_buf_printf(out, "labels.%s:*", label_of("rb:owner"));
+        rb_buf_printf(out, "labels.%s:*", label_of(RB_TAG_OWNER));
         return;
     }
     RB_AUTO(rb_buf_finish) struct rb_buf encoded = RB_BUF_INIT;

@@ -30,10 +30,13 @@ bool rb_gcp_instance_id_split(const char *id, struct rb_arena *arena, const char
 struct rb_gcp_label {
     char key[64], value[64];
 };
-enum { RB_GCP_MAX_LABELS = 16 };
-// Tags as labels; "Name" is no label (see gcp_encode.h). INVALID: a tag that has no label, or a value beyond all parts.
-bool rb_gcp_labels(const struct rb_tag *tags, int n_tags, struct rb_gcp_label out[static RB_GCP_MAX_LABELS],
-                   int *out_n, struct rb_err *err);
+enum { RB_GCP_MAX_LABELS = 16 }; // all parts of all tags that are labels
+// Appends a tag's label, and those that continue it. INVALID: a tag that has no label, or a value beyond all parts.
+bool rb_gcp_put_label(const struct rb_tag *tag, struct rb_gcp_label out[static RB_GCP_MAX_LABELS], int *n,
+                      struct rb_err *err);
+// All tags as labels; the name is none (see gcp_encode.h). Errors as above.
+bool rb_gcp_labels(const struct rb_tags *tags, struct rb_gcp_label out[static RB_GCP_MAX_LABELS], int *out_n,
+                   struct rb_err *err);
 // The tag's value out of an answer's map of labels; NULL if there is none, or it is none of our making.
 const char *rb_gcp_tag(const struct rb_node *labels, const char *tag_key, struct rb_arena *arena);
 // Does the label hold that tag, or a part of it?

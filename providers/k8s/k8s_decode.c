@@ -202,6 +202,18 @@ static bool is_its_lease(const struct rb_kube_lease *l, const char *uid, const s
     return of_job ? i->run_id && l->run_id && strcmp(l->run_id, i->run_id) == 0 : strcmp(l->uid, uid) == 0;
 }
 
+struct notes {
+    const struct rb_node *map;
+    struct rb_arena *arena;
+};
+
+static const char *tag_of(void *from, const char *key)
+{
+    const struct notes *notes = from;
+    char note[RB_KUBE_KEY_BYTES];
+    return text_of(notes->map, rb_kube_key(key, note), notes->arena);
+}
+
 static void read_tags(const struct rb_node *meta, const struct rb_kube_leases *leases, struct rb_arena *arena,
                       struct rb_kube_pod *pod)
 {
@@ -211,10 +223,7 @@ static void read_tags(const struct rb_node *meta, const struct rb_kube_leases *l
     const char *uid = rb_node_member_text(owner, "uid"), *anchor = rb_node_member_text(owner, "name");
     struct rb_instance *i = &pod->instance;
     i->token = text_of(notes, "rb.token", arena);
-    i->run_id = text_of(notes, "rb.run-id", arena);
-    i->launch_id = text_of(notes, "rb.launch-id", arena);
-    i->owner = text_of(notes, "rb.owner", arena);
-    i->expires_at = text_of(notes, "rb.expires-at", arena);
+    rb_instance_read_tags(i, tag_of, &(struct notes){notes, arena});
     i->instance_type = text_of(notes, "rb.instance-type", arena);
     if (!rb_market_parse(rb_node_member_text(notes, "rb.market"), &i->market, NULL))
         i->market = RB_MARKET_ON_DEMAND; // of an older version

@@ -111,25 +111,25 @@ static void put_resources(struct rb_json *j, const struct rb_launch *l, const st
 
 // --- the pod
 
-// By these an object is found and recognised.
+char *rb_kube_key(const char *tag_key, char out[static RB_KUBE_KEY_BYTES])
+{
+    const char *own = strchr(tag_key, ':');
+    snprintf(out, RB_KUBE_KEY_BYTES, "rb.%s", own ? own + 1 : "name"); // all have our prefix, but the name
+    return out;
+}
+
+// Values as they are in annotations; labels, which listings search, may shorten theirs.
 static void put_tags(struct rb_json *j, const struct rb_launch *l, int member, const struct rb_kubernetes_spec *spec)
 {
-    static const char *const originals[][2] = {{"rb.name", "Name"},
-                                               {"rb.run-id", "rb:run-id"},
-                                               {"rb.launch-id", "rb:launch-id"},
-                                               {"rb.owner", "rb:owner"},
-                                               {"rb.expires-at", RB_LEASE_TAG}};
-    static const char *const labels[][2] = {
-        {"rb.run-id", "rb:run-id"}, {"rb.launch-id", "rb:launch-id"}, {"rb.owner", "rb:owner"}};
-    char name[64], value[64];
+    const struct rb_tags short_ones = {.owner = l->tags.owner, .run_id = l->tags.run_id, .launch_id = l->tags.launch_id};
+    struct rb_tag labels[RB_TAGS], originals[RB_TAGS];
+    const int n_labels = rb_tags_list(&short_ones, labels), n_originals = rb_tags_list(&l->tags, originals);
+    char name[64], value[64], key[RB_KUBE_KEY_BYTES];
     rb_kube_name(spec->as, l->token, member, name);
     rb_json_put(j, "labels: {");
-    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
-        const char *tag = rb_launch_tag(l, labels[i][1]);
-        if (!tag)
-            continue;
-        rb_kube_label(tag, value);
-        rb_json_kstring(j, labels[i][0], value);
+    for (int i = 0; i < n_labels; i++) {
+        rb_kube_label(labels[i].value, value);
+        rb_json_kstring(j, rb_kube_key(labels[i].key, key), value);
     }
     // The pods of a launch are admitted together. A group has a Workload of its name, by which its end is seen.
     if (spec->queue)
@@ -138,9 +138,8 @@ static void put_tags(struct rb_json *j, const struct rb_launch *l, int member, c
     rb_json_put(j, "}, annotations: {");
     if (spec->queue)
         rb_json_put(j, "'kueue.x-k8s.io/pod-group-total-count': '%d'", rb_launch_count(l));
-    for (size_t i = 0; i < sizeof originals / sizeof *originals; i++)
-        if (rb_launch_tag(l, originals[i][1]))
-            rb_json_kstring(j, originals[i][0], rb_launch_tag(l, originals[i][1]));
+    for (int i = 0; i < n_originals; i++)
+        rb_json_kstring(j, rb_kube_key(originals[i].key, key), originals[i].value);
     rb_json_put(j,
                 "'rb.token': %s, 'rb.member': '%d', 'rb.instance-type': %s, 'rb.market': %s, "
                 "'karpenter.sh/do-not-disrupt': 'true', 'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false'}",

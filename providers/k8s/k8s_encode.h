@@ -24,6 +24,9 @@ bool rb_kube_shape(const char *instance_type, int gpus_of_node, struct rb_arena 
 // A label holds 63 of some characters: longer and other values become a digest of themselves; annotations hold the
 // originals.
 void rb_kube_label(const char *value, char out[static 64]);
+enum { RB_KUBE_KEY_BYTES = 32 };
+// A tag's key as that of a label or an annotation: "rb.run-id". Returns out.
+char *rb_kube_key(const char *tag_key, char out[static RB_KUBE_KEY_BYTES]);
 // "rb-<20 hex of the token's digest>-<member>", of a Job "rbj-..": a repeated launch writes the same object, and a name
 // says what it is.
 void rb_kube_name(enum rb_kubernetes_as as, const char *token, int member, char out[static 64]);

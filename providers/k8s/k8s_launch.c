@@ -53,7 +53,7 @@ static struct rb_api_call new_call(const char *name, int tries, struct launch *l
 bool rb_kube_check_launch(const struct rb_kube *k, const struct rb_launch *what, struct rb_arena *arena,
                           struct rb_kube_shape *out, struct rb_err *err)
 {
-    if (!what->image_id || !rb_launch_tag(what, "rb:run-id") || !rb_launch_tag(what, "rb:owner")) {
+    if (!what->image_id || !what->tags.run_id || !what->tags.owner) {
         rb_err_set(err, RB_E_K8S_LAUNCH,
                    "k8s/%s: no image; name one in the job, best by its digest: image: registry/image@sha256:...",
                    k->region);
@@ -239,7 +239,7 @@ static void anchor_made(void *arg, const struct rb_err *err)
 
 static void make_anchor(struct launch *l)
 {
-    const char *run_id = rb_launch_tag(&l->what, "rb:run-id"), *expires = rb_launch_tag(&l->what, RB_LEASE_TAG);
+    const char *run_id = l->what.tags.run_id, *expires = l->what.tags.expires_at;
     const int64_t clock_us = rb_api_clock_us(l->k->api),
                   now_us = clock_us >= 0 ? clock_us : l->k->loop->unix_us(l->k->loop->ctx);
     int64_t until_us = now_us;
@@ -248,7 +248,7 @@ static void make_anchor(struct launch *l)
     if (expires)
         rb_parse_instant(expires, &until_us, NULL);
     rb_kube_anchor_name(run_id, name);
-    rb_kube_write_anchor(name, run_id, rb_launch_tag(&l->what, "rb:owner"), NULL, now_us, until_us, &call.body);
+    rb_kube_write_anchor(name, run_id, l->what.tags.owner, NULL, now_us, until_us, &call.body);
     rb_percent_put(&call.target, RB_KUBE_LEASES, l->k->config.namespace);
     rb_kube_send(l->k, "POST", &call);
 }
@@ -269,7 +269,7 @@ static void ask_anchor(struct launch *l)
 {
     char name[64];
     struct rb_api_call call = new_call("leases.get", RB_KUBE_READ_TRIES, l, decode_anchor, anchor_known);
-    rb_kube_anchor_name(rb_launch_tag(&l->what, "rb:run-id"), name);
+    rb_kube_anchor_name(l->what.tags.run_id, name);
     rb_percent_put(&call.target, RB_KUBE_LEASES "/%s", l->k->config.namespace, name);
     rb_kube_send(l->k, "GET", &call);
 }

@@ -93,9 +93,9 @@ static void start_node(struct local *local, const struct rb_launch *l)
         .instance_type = "local",
         .market = RB_MARKET_ON_DEMAND,
         .token = keep(local, l->token),
-        .run_id = keep(local, rb_launch_tag(l, "rb:run-id")),
-        .launch_id = keep(local, rb_launch_tag(l, "rb:launch-id")),
-        .owner = keep(local, rb_launch_tag(l, "rb:owner")),
+        .run_id = keep(local, l->tags.run_id),
+        .launch_id = keep(local, l->tags.launch_id),
+        .owner = keep(local, l->tags.owner),
         .running_at_us = local->loop->unix_us(local->loop->ctx),
         .terminated_at_us = -1,
     };

@@ -149,9 +149,9 @@ static void submitted(void *arg, const struct rb_err *err, int slurm_error)
         .region = l->what.region,
         .market = RB_MARKET_ON_DEMAND,
         .token = l->what.token,
-        .run_id = rb_launch_tag(&l->what, "rb:run-id"),
-        .launch_id = rb_launch_tag(&l->what, "rb:launch-id"),
-        .owner = rb_launch_tag(&l->what, "rb:owner"),
+        .run_id = l->what.tags.run_id,
+        .launch_id = l->what.tags.launch_id,
+        .owner = l->what.tags.owner,
         .running_at_us = -1,
         .terminated_at_us = -1,
     };

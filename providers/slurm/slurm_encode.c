@@ -42,9 +42,9 @@ static void put_pair(struct rb_buf *out, const char *key, const char *value)
 void rb_slurm_comment(const struct rb_launch *l, struct rb_buf *out)
 {
     rb_buf_puts(out, "rubberband");
-    put_pair(out, "owner", rb_launch_tag(l, "rb:owner"));
-    put_pair(out, "run", rb_launch_tag(l, "rb:run-id"));
-    put_pair(out, "launch", rb_launch_tag(l, "rb:launch-id"));
+    put_pair(out, "owner", l->tags.owner);
+    put_pair(out, "run", l->tags.run_id);
+    put_pair(out, "launch", l->tags.launch_id);
     put_pair(out, "token", l->token);
     put_pair(out, "type", l->instance_type);
 }
@@ -76,7 +76,7 @@ void rb_slurm_write_submission(const struct rb_launch *l, const struct rb_slurm_
 {
     static const char path[] = "PATH=/usr/local/bin:/usr/bin:/bin"; // a job without an environment is refused
     RB_AUTO(rb_buf_finish) struct rb_buf comment = RB_BUF_INIT;
-    const char *name = rb_launch_tag(l, "Name"), *run_id = rb_launch_tag(l, "rb:run-id");
+    const char *name = l->tags.name, *run_id = l->tags.run_id;
     struct rb_json j;
     rb_slurm_comment(l, &comment);
     rb_json_init(&j, out, false);

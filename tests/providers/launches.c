@@ -1,6 +1,5 @@
 #include "launches.h"
 
-static const struct rb_tag tags[] = {{"rb:run-id", "r 1&2"}, {"rb:owner", "ann"}};
 static const char *const groups[] = {"sg-1", "sg-2"};
 
 const struct rb_launch launch_plain = {
@@ -19,8 +18,7 @@ const struct rb_launch launch_full = {
     .image_id = "ami-2",
     .user_data = "#!/bin/sh\n",
     .disk_gb = 200,
-    .tags = tags,
-    .n_tags = 2,
+    .tags = {.owner = "ann", .run_id = "r 1&2"},
     .security_groups = groups,
     .n_security_groups = 2,
     .subnet = "subnet-1",

@@ -13,8 +13,6 @@
 
 #define N_OF(a) (sizeof(a) / sizeof(a)[0])
 
-static const struct rb_tag tags[] = {
-    {"Name", "rb-cifar-3"}, {"rb:owner", "ann@home x"}, {"rb:run-id", "cifar-1"}, {"rb:launch-id", "abc"}};
 static const struct rb_launch launch = {
     .token = "0123456789abcdef0123",
     .region = "gpu",
@@ -22,8 +20,7 @@ static const struct rb_launch launch = {
     .market = RB_MARKET_ON_DEMAND,
     .user_data = "#!/bin/sh\n",
     .max_lifetime_s = 3601,
-    .tags = tags,
-    .n_tags = (int)N_OF(tags),
+    .tags = {.name = "rb-cifar-3", .run_id = "cifar-1", .launch_id = "abc", .owner = "ann@home x"},
 };
 static const struct rb_slurm_spec spec = {
     .shared_dir = "/shared", .account = "ml", .cpus_per_gpu = 8, .memory_per_gpu_bytes = INT64_C(1) << 30};

@@ -25,15 +25,6 @@ static void copy(char *out, size_t size, const char *text)
     snprintf(out, size, "%s", text ? text : "");
 }
 
-static const char *tag(const struct rb_launch *launch, const char *key)
-{
-    for (int i = 0; i < launch->n_tags; i++) {
-        if (strcmp(launch->tags[i].key, key) == 0)
-            return launch->tags[i].value;
-    }
-    return "";
-}
-
 // Something that happens later, to one instance or to one call.
 
 struct later {
@@ -337,10 +328,10 @@ static void launch(struct rb_provider *p, const struct rb_launch *wanted, rb_lau
     copy(l->copy.type, sizeof l->copy.type, wanted->instance_type);
     copy(l->copy.zone, sizeof l->copy.zone, wanted->zone);
     l->copy.market = wanted->market;
-    copy(l->copy.name, sizeof l->copy.name, tag(wanted, "Name"));
-    copy(l->copy.run_id, sizeof l->copy.run_id, tag(wanted, "rb:run-id"));
-    copy(l->copy.launch_id, sizeof l->copy.launch_id, tag(wanted, "rb:launch-id"));
-    copy(l->copy.owner, sizeof l->copy.owner, tag(wanted, "rb:owner"));
+    copy(l->copy.name, sizeof l->copy.name, wanted->tags.name);
+    copy(l->copy.run_id, sizeof l->copy.run_id, wanted->tags.run_id);
+    copy(l->copy.launch_id, sizeof l->copy.launch_id, wanted->tags.launch_id);
+    copy(l->copy.owner, sizeof l->copy.owner, wanted->tags.owner);
     const bool late = c->faults.late_request > 0 && chance(c) < c->faults.late_request;
     if (late) {
         struct later *same = rb_xcalloc(1, sizeof *same);

@@ -130,15 +130,13 @@ static void on_offers(void *arg, const struct rb_err *err, const struct rb_catal
 
 static struct told launch(struct world *w, const char *token, const char *type, enum rb_market market)
 {
-    static const struct rb_tag tags[] = {{"rb:run-id", "r 1"}, {"rb:launch-id", "l-1"}, {"rb:owner", "ann"}};
     const struct rb_launch l = {.token = token,
                                 .region = "us-east-1",
                                 .instance_type = type,
                                 .market = market,
                                 .user_data = "#!/bin/sh\ntrue\n",
                                 .disk_gb = 50,
-                                .tags = tags,
-                                .n_tags = 3};
+                                .tags = {.run_id = "r 1", .launch_id = "l-1", .owner = "ann"}};
     struct told t = {.w = w};
     w->provider.ops->launch(&w->provider, &l, on_launch, &t);
     rb_loop_uv_run(w->uv);

@@ -8,7 +8,6 @@
 
 #define IMAGE "projects/ubuntu-os-cloud/global/images/family/ubuntu-2404-lts-amd64"
 
-static const struct rb_tag tags[] = {{"Name", "rb-cifar-0"}, {"rb:run-id", "r1"}, {"rb:launch-id", "l1"}};
 static const char *const groups[] = {"rb-ssh", "rb-peers"};
 
 static struct rb_launch plain(void)
@@ -18,8 +17,7 @@ static struct rb_launch plain(void)
         .region = "us-central1",
         .instance_type = "g2-standard-4",
         .image_id = IMAGE,
-        .tags = tags,
-        .n_tags = 3,
+        .tags = {.name = "rb-cifar-0", .run_id = "r1", .launch_id = "l1"},
     };
 }
 

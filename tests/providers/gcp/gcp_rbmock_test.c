@@ -122,8 +122,7 @@ static void finish(struct world *w)
     google_account_end();
 }
 
-static const struct rb_tag tags[] = {
-    {"Name", "rb-cifar-0"}, {"rb:owner", "ann@lab"}, {"rb:run-id", "cifar-1"}, {"rb:launch-id", "0af"}};
+#define TAGS {.name = "rb-cifar-0", .run_id = "cifar-1", .launch_id = "0af", .owner = "ann@lab"}
 
 static const struct rb_launch plain = {
     .token = "token-1",
@@ -134,8 +133,7 @@ static const struct rb_launch plain = {
     .user_data = "#!/bin/sh\ntrue\n",
     .disk_gb = 50,
     .max_lifetime_s = 86400,
-    .tags = tags,
-    .n_tags = 4,
+    .tags = TAGS,
 };
 
 static struct told launch(struct world *w, const struct rb_launch *l)

@@ -76,16 +76,14 @@
         .status = 200, .body = "{\"kind\": \"compute#machineTypeAggregatedList\", \"items\": {" scopes "}}" \
     }
 
-static const struct rb_tag tags[] = {
-    {"Name", "rb-cifar-0"}, {"rb:owner", "ann@lab"}, {"rb:run-id", "r1"}, {"rb:launch-id", "l1"}};
+#define TAGS {.name = "rb-cifar-0", .run_id = "r1", .launch_id = "l1", .owner = "ann@lab"}
 static const struct rb_launch in_zone = {
     .token = "token",
     .region = "us-central1",
     .zone = "us-central1-a",
     .instance_type = "g2-standard-4",
     .image_id = "projects/ubuntu-os-cloud/global/images/family/ubuntu-2404-lts-amd64",
-    .tags = tags,
-    .n_tags = 4,
+    .tags = TAGS,
 };
 
 // What a callback was told.
@@ -255,8 +253,7 @@ static void the_same_launch_is_the_same_name(void **state)
                                          .zone = "us-central1-b",
                                          .instance_type = "g2-standard-4",
                                          .image_id = in_zone.image_id,
-                                         .tags = tags,
-                                         .n_tags = 4};
+                                         .tags = TAGS};
     struct rb_launch other_token = in_zone;
     other_token.token = "another";
     const struct rb_launch *const launches[] = {&in_zone, &in_zone, &other_zone, &other_token};
@@ -733,7 +730,7 @@ static void what_is_wrong_is_refused_before_it_costs_a_request(void **state)
     struct rb_launch launches[4] = {in_zone, in_zone, in_zone, in_zone};
     launches[0].image_id = NULL;
     launches[1].zone = "us-east1-b";
-    launches[2].n_tags = 3; // no launch id
+    launches[2].tags.launch_id = NULL;
     launches[3].instance_type = "g5.xlarge";
     static const char *const reasons[] = {"no image", "is no zone of it", "rb:launch-id", "RB3202 expected a machine type"};
     for (int i = 0; i < 4; i++) {

@@ -20,11 +20,6 @@ static struct rb_doc parsed(const char *json)
 
 // --- writing
 
-static const struct rb_tag tags[] = {{"Name", "rb-digits-1"},
-                                     {"rb:owner", "ann@laptop"},
-                                     {"rb:run-id", "digits-20261128-120000-abcdef"},
-                                     {"rb:launch-id", "0123456789abcdef0123456789abcdef"},
-                                     {RB_LEASE_TAG, "2026-11-28T12:30:00Z"}};
 static const struct rb_launch launch = {
     .token = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
     .region = "lab",
@@ -33,8 +28,11 @@ static const struct rb_launch launch = {
     .user_data = "echo 'kept'\n",
     .disk_gb = 100,
     .max_lifetime_s = 7200,
-    .tags = tags,
-    .n_tags = N_OF(tags),
+    .tags = {.name = "rb-digits-1",
+             .run_id = "digits-20261128-120000-abcdef",
+             .launch_id = "0123456789abcdef0123456789abcdef",
+             .owner = "ann@laptop",
+             .expires_at = "2026-11-28T12:30:00Z"},
 };
 static const struct rb_key_value selector[] = {{"cloud.google.com/gke-accelerator", "a100"}};
 static const struct rb_toleration tolerations[] = {{.key = "team", .operator= "Equal", .value = "ml"}};

@@ -30,15 +30,14 @@
     "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"" reason "\",\"message\":\"" message "\",\"code\":" code \
     "}"
 
-static const struct rb_tag tags[] = {
-    {"rb:owner", "ann@laptop"}, {"rb:run-id", "digits"}, {RB_LEASE_TAG, "2026-01-01T00:30:00Z"}};
 static const struct rb_launch launch = {.token = TOKEN,
                                         .region = "lab",
                                         .instance_type = "gpu/1",
                                         .image_id = "train",
                                         .user_data = "keep",
-                                        .tags = tags,
-                                        .n_tags = N_OF(tags)};
+                                        .tags = {.owner = "ann@laptop",
+                                                 .run_id = "digits",
+                                                 .expires_at = "2026-01-01T00:30:00Z"}};
 static struct rb_resources resources = {.kubernetes = {.queue_timeout_us = INT64_C(60000000)}};
 
 struct world {

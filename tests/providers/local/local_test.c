@@ -76,8 +76,10 @@ static struct told wait_for(struct world *w, struct told *t)
 
 static struct told launch(struct world *w, const char *token, enum rb_market market)
 {
-    const struct rb_tag tags[] = {{"rb:run-id", "r-1"}, {"rb:owner", "ann"}};
-    const struct rb_launch l = {.token = token, .instance_type = "local", .market = market, .tags = tags, .n_tags = 2};
+    const struct rb_launch l = {.token = token,
+                                .instance_type = "local",
+                                .market = market,
+                                .tags = {.owner = "ann", .run_id = "r-1"}};
     struct told t = {0};
     w->provider.ops->launch(&w->provider, &l, on_launch, &t);
     return wait_for(w, &t);
