@@ -229,6 +229,8 @@ static void see(struct pool_node *n, const struct rb_instance *i)
         lose_place(n, i);
         return;
     }
+    if (i->fault && !n->pool->ending)
+        report(n, RB_POOL_FAILED, i->fault);
     switch (i->state) {
     case RB_INSTANCE_PENDING:
         break;

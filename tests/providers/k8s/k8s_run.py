@@ -442,6 +442,18 @@ class Runs(unittest.TestCase):
         self.assertEqual(cluster.objects("leases"), [])
         self.assertEqual(len(cluster.ledger()["instances"]), 2)
 
+    def test_a_pod_whose_image_cannot_be_pulled_ends_a_measurement(self):
+        """At once: in a queue it could wait for a week."""
+        rule = "{where: {front: k8s}, what: never_boots}"
+        cluster, run = self.on("--chaos", self.chaos("format: rb-chaos/1\nrules:\n  - %s\n" % rule), trials=2, resource=3)
+        run.env["RB_DB"] = os.path.join(self.folder, "store.db")
+        run.say("rbprofile", "prices", "update", "--from", "prices.csv")
+        done = run.say("rbprofile", "train", "work/job.yaml", "--configs", "1", "--resource", "3", "--yes", "--state-dir", "state",
+                       expect=2, timeout=30)
+        self.assertIn("node 0: ErrImagePull: rpc error", done.stderr)
+        cluster.await_no_pods()
+        self.assertEqual(cluster.objects("leases"), [])
+
     def test_prices_come_from_the_nodes(self):
         cluster, run = self.on(queue=", place: aws/us-east-1/us-east-1a, granted: [list nodes]", trials=2)
         run.write("aws.csv", "infra,instance_type,accelerator,gpus,gpu_memory_gb,vcpus,memory_gb,market,usd_per_hour\n"
