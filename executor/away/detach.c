@@ -166,7 +166,7 @@ bool rb_detached_take(void)
     close_range(3, ~0U, 0);    // what our shell had open is not ours to keep
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (write(STDIN_FILENO, &started, 1) != 1)
-        _exit(RB_CODE_FAILED); // nobody waits for us any more
+        _exit(RB_CODE_FAILED); // no one waits for us any more
     return true;
 }
 

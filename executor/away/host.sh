@@ -82,7 +82,7 @@ run) # DIGEST WORD...: on a terminal
     shift 2
     exec "$program" "$@"
     ;;
-pass) # DIGEST WORD...: ends when stdin does, because nobody reads its output then
+pass) # DIGEST WORD...: ends when stdin does, because no one reads its output then
     [ -x "$program" ] || exit $missing
     shift 2
     exec 3<&0

@@ -56,7 +56,7 @@ struct rb_campaign {
     int n_runs, n_all;
     struct rb_places places; // the nodes that are ready
     int n_settled;           // nodes that are ready or never will be
-    bool stopping, held_up_told, any_report;
+    bool stopping, was_held_up, any_report;
     struct rb_err failure;
     enum rb_campaign_resumed resumed;
     int64_t beyond; // first report after RB_RESOURCE_END, 0: none
@@ -673,9 +673,9 @@ static void on_held_up(void *ctx, int trial, const struct rb_err *err)
     struct rb_campaign *c = ctx;
     if (trial >= 0 && c->runs[trial].state == RUN_RUNNING)
         expect_report(&c->runs[trial]);
-    if (!c->held_up_told)
+    if (!c->was_held_up)
         talk(c, "%s; waiting for room", err->message);
-    c->held_up_told = true;
+    c->was_held_up = true;
 }
 
 // --- the pool's events ------------------------------------------------------------------------------------------------------

@@ -35,16 +35,16 @@ static bool open_provider(struct fetch *f, const struct rb_catalog *known, struc
     if (!rb_provider_find(f->infra, &ops, region, err))
         return false;
     if (f->fn && (!ops->offers || ops->is_in_process))
-        return rb_err_set(err, RB_E_NOBODY_SELLS,
+        return rb_err_set(err, RB_E_NO_PRICE_LIST,
                           "--infra %s: no cloud has prices for it; import your own with --from FILE", f->infra);
     if (f->found && !ops->reservations)
-        return rb_err_set(err, RB_E_NOBODY_SELLS,
+        return rb_err_set(err, RB_E_NO_PRICE_LIST,
                           "--infra %s: it has no reservations, or none that can be listed: write them into the job", f->infra);
     if (f->changed && !ops->spot_history)
-        return rb_err_set(err, RB_E_NOBODY_SELLS,
+        return rb_err_set(err, RB_E_NO_PRICE_LIST,
                           "--infra %s: it does not tell what spot machines cost before: import a table of capacity with prices", f->infra);
     if (strcmp(f->infra + strlen(ops->name) + 1, region) != 0)
-        return rb_err_set(err, RB_E_NOBODY_SELLS, "--infra %s: expected a whole region, such as %s/%s", f->infra,
+        return rb_err_set(err, RB_E_NO_PRICE_LIST, "--infra %s: expected a whole region, such as %s/%s", f->infra,
                           ops->name, region);
     f->uv = rb_loop_uv_create();
     if (!rb_http_create(rb_loop_uv_loop(f->uv), &f->http, err))

@@ -134,7 +134,7 @@ static struct gc_call *new_call(struct rb_gc *gc, int infra, int found)
     return call;
 }
 
-static void regions_told(void *arg, const struct rb_err *err, const char *const *names, int n)
+static void regions_known(void *arg, const struct rb_err *err, const char *const *names, int n)
 {
     struct gc_call *call = arg;
     struct rb_gc *gc = call->gc;
@@ -152,7 +152,7 @@ static void find_regions(struct rb_gc *gc)
 {
     for (int i = 0; i < gc->n_providers; i++)
         if (gc->providers[i].ops->regions)
-            gc->providers[i].ops->regions(&gc->providers[i], regions_told, new_call(gc, i, -1));
+            gc->providers[i].ops->regions(&gc->providers[i], regions_known, new_call(gc, i, -1));
     if (gc->n_waiting > 0)
         rb_loop_uv_run(gc->uv);
     open_providers(gc);

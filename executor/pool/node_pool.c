@@ -40,7 +40,7 @@ struct rb_pool {
     struct rb_launcher *launcher;
     struct pool_node *nodes;
     int n_listings_at_end;
-    bool ending, told_gone, listing;
+    bool ending, is_over, listing;
     uint64_t poll_timer;
     struct rb_lease_keeper *leases;
 };
@@ -69,7 +69,7 @@ static void end_node(struct pool_node *n);
 static void each_instance(void *ctx, void (*add)(void *to, const char *instance_id), void *to)
 {
     const struct rb_pool *p = ctx;
-    for (int k = 0; k < p->config.n_nodes && !p->told_gone; k++)
+    for (int k = 0; k < p->config.n_nodes && !p->is_over; k++)
         if (p->nodes[k].seen.instance_id[0] && !p->nodes[k].terminated)
             add(to, p->nodes[k].seen.instance_id);
 }
@@ -284,7 +284,7 @@ static void check_gone(struct rb_pool *p, int n_alive, bool complete)
     if (gave_up)
         rb_err_set(&err, RB_E_INSTANCES_LEFT, "could not establish that no instance of %s is left: run `rbrun gc`",
                    p->config.run_id);
-    p->told_gone = true;
+    p->is_over = true;
     p->config.gone(p->config.ctx, gave_up ? &err : NULL);
 }
 
@@ -309,7 +309,7 @@ static void poll(void *arg)
 {
     struct rb_pool *p = arg;
     p->poll_timer = 0;
-    if (p->told_gone)
+    if (p->is_over)
         return;
     if (!p->listing) {
         p->listing = true;

@@ -10,7 +10,7 @@
 
 // --- a run that begins
 
-static bool estimate_anew(const struct rb_scenario *s, const struct rb_plan *plan, int64_t deadline_us,
+static bool estimate_again(const struct rb_scenario *s, const struct rb_plan *plan, int64_t deadline_us,
                           int64_t budget_uusd, struct rb_estimate *out, struct rb_err *err)
 {
     struct rb_evaluate_options options = rb_evaluate_defaults();
@@ -40,7 +40,7 @@ static bool still_fits(const struct rb_plan *plan, const struct rb_machine *mach
     if (!rb_scenario_init(&scenario, plan->job, plan->profile, plan->offers, plan->n_offers, plan->catalog, plan->seed,
                           err))
         return false;
-    const bool ok = estimate_anew(&scenario, plan, deadline_us, budget_uusd, &estimate, err);
+    const bool ok = estimate_again(&scenario, plan, deadline_us, budget_uusd, &estimate, err);
     rb_scenario_finish(&scenario);
     // A plan that counts on re-planning keeps its limits less often by itself.
     const double promised = plan->estimate.p_both, c = plan->confidence;

@@ -185,7 +185,7 @@ void rb_replanning_check(struct rb_replanning *r, struct rb_prediction *p, const
 static bool is_taken(const struct rb_replanning *r, const struct rb_progress *now, const struct rb_replan_found *f)
 {
     const double saving = f->cost_before_uusd - f->cost_after_uusd;
-    const bool affordable = now->budget_uusd < 0 || f->dearest_uusd <= now->budget_uusd || saving >= 0;
+    const bool affordable = now->budget_uusd < 0 || f->highest_uusd <= now->budget_uusd || saving >= 0;
     if ((f->n == 0 && f->admit_until_us == 0) || (r->mode != RB_DRIFT_REPLAN && !r->by_hand) || !affordable)
         return false;
     if (!r->for_less)
@@ -231,7 +231,7 @@ static void write_reason(struct rb_prediction *p, const struct rb_progress *now,
         rb_drift_write_reason(&pace, now->stage, out);
 }
 
-// Whoever asks wants to know, whatever the answer is.
+// The user asked: the answer is printed, whatever it is.
 static enum rb_replan_verdict stay(const struct rb_replanning *r, struct rb_prediction *p, const struct rb_progress *now,
                                    const struct rb_replan_found *f, struct rb_buf *out)
 {

@@ -20,7 +20,7 @@ static bool is_plan_of_next(const struct rb_sweep_answers *answers, int i, int d
            rb_candidate_same_choices(&rb_sweep_optimal(&answers[i])->best, &rb_sweep_optimal(&answers[i + 1])->best);
 }
 
-// The best of the candidates at a deadline. out_best->spot NULL: nobody knows.
+// The best of the candidates at a deadline. out_best->spot NULL: no one knows.
 static bool find_best(struct rb_search *search, const struct rb_sweep_answers *answers, int deadline,
                       struct rb_arena *arena, struct rb_plan *out_best, struct rb_err *err)
 {

@@ -54,7 +54,7 @@ static void refer_to_fallbacks(struct rb_assembly *a)
 
 // Under resources.spot: safe, the spot offers of machines like those of the stages: they come first while the run can
 // afford to lose them (executor/controller/safe_spot.c), and the plan does not count on them. Without times of their
-// start nobody could say what a loss costs.
+// start no one could say what a loss costs.
 static void fill_spot_stand_ins(struct rb_assembly *a, int n_used)
 {
     const struct rb_plan_request *req = a->search->req;

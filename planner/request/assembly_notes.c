@@ -200,7 +200,7 @@ static void warn_unknown_spread(struct rb_assembly *a, const struct rb_plan *pla
                     plan->profile->name));
 }
 
-// How long the nodes of an offer read: what was measured there, or that nobody knows it.
+// How long the nodes of an offer read: what was measured there, or that no one knows it.
 static void note_reading(struct rb_assembly *a, const struct rb_job *job, const struct rb_profile *profile, int offer,
                          bool *out_unknown)
 {

@@ -208,7 +208,7 @@ void rb_kube_door_keep(struct rb_kube_door *d)
         return;
     const int fd = listen_at(d->path);
     if (fd < 0)
-        return; // the helper reports that nobody listens
+        return; // the helper reports that no one listens
     d->loop->watch(d->loop->ctx, d->fd, 0, NULL, NULL);
     close(d->fd);
     d->fd = fd;

@@ -31,7 +31,7 @@ char *rb_kube_key(const char *tag_key, char out[static RB_KUBE_KEY_BYTES]);
 // says what it is.
 void rb_kube_name(enum rb_kubernetes_as as, const char *token, int member, char out[static 64]);
 enum rb_kubernetes_as rb_kube_as_of(const char *name);
-// The Lease to which all pods of a run belong: deleting it ends them, whoever lives.
+// The Lease to which all pods of a run belong: deleting it ends them, even if no process of ours lives.
 void rb_kube_anchor_name(const char *run_id, char out[static 64]);
 
 struct rb_kube_anchor { const char *name, *uid; };

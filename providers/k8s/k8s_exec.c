@@ -175,7 +175,7 @@ static bool send_some(struct session *s)
 
 static bool wait_for(const struct session *s, short events, int64_t until_us)
 {
-    // The other end of our own output is watched, too: without rbrun nobody needs the command.
+    // The other end of our own output is watched, too: without rbrun no one needs the command.
     struct pollfd p[2] = {{.fd = s->fd, .events = events}, {.fd = STDOUT_FILENO}};
     const int64_t left_us = until_us - now_us();
     const int n = poll(p, 2, left_us > 0 ? (int)(left_us / 1000) + 1 : 0);
@@ -267,7 +267,7 @@ static void pass_on(struct session *s, int fd, const uint8_t *bytes, size_t n)
         if (written < 0 && errno == EINTR)
             continue;
         if (written < 0) {
-            s->is_over = true; // nobody reads
+            s->is_over = true; // no one reads
             rb_err_set(&s->err, RB_E_FILE_WRITE, "cannot pass the output on: %s", strerror(errno));
             return;
         }
@@ -358,7 +358,7 @@ static bool converse(struct session *s)
             return false;
         const bool waits = !s->is_over && s->code < 0 && (s->out.len > 0 || s->n_given == s->n_input);
         if (waits && !wait_for(s, s->out.len ? POLLIN | POLLOUT : POLLIN, s->pinged_us + ping_us))
-            return rb_err_set(&s->err, RB_E_UNREACHABLE, "nobody reads the output any more");
+            return rb_err_set(&s->err, RB_E_UNREACHABLE, "no one reads the output any more");
     }
     return s->code >= 0;
 }

@@ -264,7 +264,7 @@ static void anchor_known(void *arg, const struct rb_err *err)
         answer(l, err);
 }
 
-// Not mutating, nor is making one: no pod exists because of it, and a Lease that nobody uses is found by rbrun gc.
+// Not mutating, nor is making one: no pod exists because of it, and a Lease that no one uses is found by rbrun gc.
 static void ask_anchor(struct launch *l)
 {
     char name[64];

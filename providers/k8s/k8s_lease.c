@@ -1,5 +1,5 @@
 // The Lease of a run: renewed for all of its pods at once, listed and deleted as the run's group. Deleting it ends what
-// pods are left of it, whoever lives.
+// pods are left of it, even if no process of ours lives.
 #include "base/text/units.h"
 #include "providers/k8s/k8s_errors.h"
 #include "providers/k8s/k8s_verbs.h"

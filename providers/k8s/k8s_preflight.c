@@ -82,7 +82,7 @@ static const struct {
     bool of_cluster;
     const char *name, *loss;
 } conveniences[] = {
-    {{"", "events", NULL, "list"}, false, "list events", "nobody says why a pod waits"},
+    {{"", "events", NULL, "list"}, false, "list events", "nothing says why a pod waits"},
     {{"", "pods", NULL, "watch"}, false, "watch pods", "what happens to a pod is noticed by the next listing, within seconds"},
     {{"", "pods", "log", "get"}, false, "get pods/log", "the last words of a pod that failed are not shown"},
     {{"", "resourcequotas", NULL, "list"}, false, "list resourcequotas", "a plan is not compared with quotas"},

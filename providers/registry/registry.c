@@ -102,7 +102,7 @@ static void deny(struct question *q)
 {
     refuse(q, RB_E_IMAGE_DENIED,
            q->user ? "it is not shown to this user, or there is none of that name: check name and image_credentials"
-                   : "it is shown to nobody without a login, or there is none of that name: check the name, or give "
+                   : "it is shown to no one without a login, or there is none of that name: check the name, or give "
                      "user and password by image_credentials");
 }
 

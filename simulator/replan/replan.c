@@ -17,7 +17,7 @@ enum {
     CLEAR_RUNS = 256,       // of the plan in force, where they leave no doubt
 };
 
-#define FAR_DEARER 1.05 // than the best in the same runs
+#define FAR_ABOVE 1.05 // than the best in the same runs
 #define CLEAR_SE   3    // standard errors
 
 #define ABOUT (1.5 / RB_REPLAN_RANKED_RUNS) // of probability: one run of those that rank exchanges
@@ -76,7 +76,7 @@ static bool is_hopeless(const struct rb_replan *r, const struct rb_replan_exchan
         best_uusd += (double)r->best_cost_uusd[i];
     }
     return x->score.p * RB_REPLAN_RANKED_RUNS <= enough(r) * FEW_RUNS - FEWER ||
-           (best->score.p >= r->limits.confidence && cost_uusd > FAR_DEARER * best_uusd);
+           (best->score.p >= r->limits.confidence && cost_uusd > FAR_ABOVE * best_uusd);
 }
 
 // Plays some more runs of the next one. True: it is ranked.
@@ -213,7 +213,7 @@ static void conclude(struct rb_replan *r)
         after[i] = (double)best->cost_uusd[i];
     }
     for (int i = 0; i < best->n; i++)
-        f->dearest_uusd = best->cost_uusd[i] > f->dearest_uusd ? best->cost_uusd[i] : f->dearest_uusd;
+        f->highest_uusd = best->cost_uusd[i] > f->highest_uusd ? best->cost_uusd[i] : f->highest_uusd;
     const struct rb_paired pair = rb_paired_of(before, after, n);
     f->p_before = base->p;
     f->p_after = best->p;

@@ -22,7 +22,7 @@ struct rb_replan_found {
     double p_before, p_after;              // probability of keeping both limits
     double cost_before_uusd, cost_after_uusd; // mean, of the whole run
     double saving_se_uusd;                    // standard error of their difference, over pairs of runs
-    int64_t dearest_uusd;                     // the most expensive of those runs with the changes
+    int64_t highest_uusd;                     // the most expensive of those runs with the changes
 };
 
 struct rb_replan;

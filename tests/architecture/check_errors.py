@@ -23,7 +23,7 @@ UNTESTED = {
     "RB_E_HTTP_LIBRARY": "needs a libcurl that is too old",
     "RB_E_HTTP_REQUEST": "comes from no input: a caller without an HTTP client",
     "RB_E_LENT_ELSEWHERE": "comes from no job file: the infra is not written there",
-    "RB_E_LISTING_DENIED": "needs a permission that is taken away while nobody carries the run out",
+    "RB_E_LISTING_DENIED": "needs a permission that is taken away while no one carries the run out",
     "RB_E_LIVE_SOCKET": "needs a run whose page is asked for on a taken port",
     "RB_E_MACHINE_LEFT": "needs a cloud that takes five minutes to end a machine",
     "RB_E_MEMORY": "needs a machine without memory",
@@ -96,9 +96,9 @@ problems += ["%s stands in UNTESTED, and a test makes it happen" % n for n in so
 problems += ["%s stands in UNTESTED, and there is no such number" % n for n in sorted(set(UNTESTED) - set(numbers))]
 # Exit codes: what the documentation says of each class is what the programs do.
 codes = dict(re.findall(r"(RB_CODE_\w+) = (\d+)", (root / "base/errors/exit_codes.h").read_text(encoding="utf-8")))
-told = (root / "docs/formats/json.md").read_text(encoding="utf-8")
+codes_page = (root / "docs/formats/json.md").read_text(encoding="utf-8")
 for name, code in re.findall(r'\{"(\w+)", (RB_CODE_\w+)\}', (root / "base/errors/err.c").read_text(encoding="utf-8")):
-    if name != "none" and not re.search(r"^\| [^|]*`%s`[^|]*\| %s \|" % (name, codes[code]), told, re.M):
+    if name != "none" and not re.search(r"^\| [^|]*`%s`[^|]*\| %s \|" % (name, codes[code]), codes_page, re.M):
         problems.append("docs/formats/json.md: no row says that `%s` ends with exit code %s" % (name, codes[code]))
 for p in problems:
     print(p)

@@ -30,7 +30,7 @@ static void offers_the_closest_name(void **state)
         {"x", NULL},
         {"gpu", NULL},
         {"accelerators", NULL},
-        {"a_very_long_word_that_nobody_would_ever_type_as_a_key_in_a_job_file_at_all", NULL},
+        {"a_very_long_word_that_no_one_would_ever_type_as_a_key_in_a_job_file_at_all", NULL},
     };
     for (size_t i = 0; i < N_OF(cases); i++) {
         const char *got = rb_closest(cases[i].word, names, N_OF(names));

@@ -38,7 +38,7 @@ static int remove_dir(void **state)
     return system(command);
 }
 
-static void a_name_tells_its_kind(void **state)
+static void a_name_shows_its_kind(void **state)
 {
     (void)state;
     assert_true(rb_has_ending("plans/a.json", ".json"));
@@ -227,7 +227,7 @@ static void a_byte_order_mark_is_no_text(void **state)
 }
 
 // In a child: which number does the next file get when all three came closed, and is a write still refused?
-static void a_closed_standard_stream_is_nobody_elses_number(void **state)
+static void a_closed_standard_stream_is_no_one_elses_number(void **state)
 {
     (void)state;
     const pid_t child = fork();
@@ -284,7 +284,7 @@ static void a_lock_has_one_holder(void **state)
     assert_int_equal(errno, EBADF);
 }
 
-static void whoever_asks_keeps_nobody_out(void **state)
+static void a_question_locks_no_one_out(void **state)
 {
     (void)state;
     struct asker a = {.fd = open_lock()};
@@ -311,12 +311,12 @@ int main(void)
         cmocka_unit_test(a_failed_write_leaves_the_old_file),
         cmocka_unit_test(writers_of_one_file_take_turns),
         cmocka_unit_test(what_a_killed_writer_left_is_written_over),
-        cmocka_unit_test(a_name_tells_its_kind),
+        cmocka_unit_test(a_name_shows_its_kind),
         cmocka_unit_test(the_name_chooses_the_format),
         cmocka_unit_test(a_lock_has_one_holder),
-        cmocka_unit_test(whoever_asks_keeps_nobody_out),
+        cmocka_unit_test(a_question_locks_no_one_out),
         cmocka_unit_test(a_byte_order_mark_is_no_text),
-        cmocka_unit_test(a_closed_standard_stream_is_nobody_elses_number),
+        cmocka_unit_test(a_closed_standard_stream_is_no_one_elses_number),
     };
     return cmocka_run_group_tests_name("file", tests, make_dir, remove_dir);
 }

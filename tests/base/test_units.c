@@ -67,7 +67,7 @@ static void reads_durations(void **state)
     }
 }
 
-static void bare_numbers_are_told_their_unit_is_missing(void **state)
+static void of_bare_numbers_the_missing_unit_is_named(void **state)
 {
     (void)state;
     struct rb_err err;
@@ -353,7 +353,7 @@ static void probabilities_below_1_are_never_1(void **state)
         assert_string_equal(rb_format_probability(cases[i].p, text), cases[i].text);
 }
 
-static void probabilities_that_differ_are_told_apart(void **state)
+static void probabilities_that_differ_are_distinguished(void **state)
 {
     (void)state;
     static const struct {
@@ -409,7 +409,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_durations),
-        cmocka_unit_test(bare_numbers_are_told_their_unit_is_missing),
+        cmocka_unit_test(of_bare_numbers_the_missing_unit_is_named),
         cmocka_unit_test(reads_money),
         cmocka_unit_test(reads_rates_rounding_up),
         cmocka_unit_test(reads_sizes),
@@ -418,7 +418,7 @@ int main(void)
         cmocka_unit_test(writes_for_people),
         cmocka_unit_test(what_is_written_exactly_reads_back),
         cmocka_unit_test(probabilities_below_1_are_never_1),
-        cmocka_unit_test(probabilities_that_differ_are_told_apart),
+        cmocka_unit_test(probabilities_that_differ_are_distinguished),
         cmocka_unit_test(means_below_a_second_are_no_zero),
         cmocka_unit_test(seconds_round_to_even_microseconds),
     };

@@ -167,14 +167,14 @@ def main(suite):
 
 
 def run(checks, *args):
-    """Every check(*args) in order, each told by its name; the exit code is 1 where one failed."""
+    """Every check(*args) in order, each announced by its name; the exit code is 1 where one failed."""
     failed = 0
     for check in checks:
         begun = time.monotonic()
         try:
             check(*args)
             print("ok      %-60s %5.2f s" % (check.__name__.replace("_", " "), time.monotonic() - begun))
-        except Exception:  # the others are told as well
+        except Exception:  # the others run as well
             failed += 1
             print("FAILED  " + check.__name__.replace("_", " "))
             traceback.print_exc(file=sys.stdout)

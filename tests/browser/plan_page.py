@@ -404,7 +404,7 @@ def lab(colour, seen):
     return 116 * y, 500 * (x - y), 200 * (y - z)
 
 
-def colours_are_told_apart_by_the_colour_blind(b, pages):
+def colours_are_distinguished_by_the_colour_blind(b, pages):
     b.open(pages.deadline)
     for dark in (False, True):
         colours = b.js("return rb_charts.look(arguments[0]).colours", dark)[:4]  # of lines and bars that lie side by side
@@ -592,7 +592,7 @@ CHECKS = [
     every_page_says_what_its_document_says, what_if_rows_are_those_of_the_document, charts_hold_the_numbers_of_the_document, every_chart_has_its_numbers_as_a_table,
     what_is_left_out_is_said, words_of_others_stay_words,
     text_can_be_read_in_both_themes, the_button_changes_the_colours, nothing_is_cut_or_covered, amounts_are_marked_at_round_steps,
-    a_limit_of_less_than_a_cent_stands_at_its_place, a_legend_shows_what_is_drawn, colours_are_told_apart_by_the_colour_blind, charts_follow_the_window,
+    a_limit_of_less_than_a_cent_stands_at_its_place, a_legend_shows_what_is_drawn, colours_are_distinguished_by_the_colour_blind, charts_follow_the_window,
     on_paper_it_is_light_and_fits, every_toggle_changes_its_chart, all_can_be_reached_by_the_keyboard,
     values_are_spoken_for_arrow_keys, values_are_shown_under_the_mouse, a_value_out_of_sight_is_brought_into_it, zoom_by_keys_and_buttons, a_screen_reader_finds_its_way, words_need_no_script,
 ]

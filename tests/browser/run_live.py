@@ -21,7 +21,7 @@ def check_follows(b, made):
     switched_off = b.js("return document.querySelector('#timeline .toggles button').textContent")
     first = b.js("return document.getElementById('summary').textContent")
     assert first.startswith("Running for "), first
-    assert b.js("return !!document.getElementById('progress')"), "where it stands is not told"
+    assert b.js("return !!document.getElementById('progress')"), "its progress is not shown"
     stands = dict(b.table("#progress"))
     assert "not known" not in (stands["ends by, 50 %"], stands["ends by, 95 %"], stands["P(on time)"]), stands
     assert "dollars so far" not in stands, "a free run shows dollars"

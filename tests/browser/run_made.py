@@ -98,10 +98,10 @@ class Made:
         """What is carried out and served, and its address."""
         run = self.start("--serve", "127.0.0.1:0", what=what)
         for line in run.stderr:
-            told = re.search(r"look at it: (http://127\.0\.0\.1:\d+/[0-9a-f]{32}/)$", line.strip())
-            if told:
-                return run, told.group(1)
-        raise AssertionError("rbrun told no address")
+            found = re.search(r"look at it: (http://127\.0\.0\.1:\d+/[0-9a-f]{32}/)$", line.strip())
+            if found:
+                return run, found.group(1)
+        raise AssertionError("rbrun printed no address")
 
     def report(self, *args):
         return self.do("rbrun", "report", "--state-dir", "state", *args)

@@ -152,7 +152,7 @@ class Served(unittest.TestCase):
             self.assertLess(time.monotonic() - began, 20)
         self.assertIsNone(self.served.poll())
 
-    def test_whoever_goes_away(self):
+    def test_viewers_that_go_away(self):
         """In the middle of what they ask, or of the answer; and a reader that is slow holds no one up."""
         request = ("GET %sdata.json HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" % self.path).encode()
         slow = socket.create_connection(("127.0.0.1", self.port), timeout=10)
@@ -174,7 +174,7 @@ class Served(unittest.TestCase):
         except (OSError, http.client.HTTPException):
             return None
 
-    def test_token_is_told_once(self):
+    def test_token_is_shown_once(self):
         """Not in its arguments, its files, its journal, nor its children's environment."""
         token = self.path.strip("/")
         with open("/proc/%d/cmdline" % self.served.pid, "rb") as f:
@@ -282,7 +282,7 @@ class Address(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
         self.made = run_made.Made(PROGRAMS, self.folder.name)
 
-    def told(self, address):
+    def serve_on(self, address):
         run = self.made.start("--serve", address)
         _, stderr = run.communicate(timeout=60)
         return run.returncode, stderr
@@ -290,7 +290,7 @@ class Address(unittest.TestCase):
     def test_only_loopback(self):
         for address in ("0.0.0.0:0", ":0", "8000", "10.0.0.1:8000", "[::]:80", "127.0.0.1", "127.0.0.1:65536",
                         "127.0.0.1:-1", "127.0.0.1:80a", "localhost.evil:80", "127.0.0.1:"):
-            code, stderr = self.told(address)
+            code, stderr = self.serve_on(address)
             self.assertEqual(code, 2, (address, stderr))
             self.assertIn("ssh -L", stderr)
             self.assertFalse(os.path.exists(os.path.join(self.folder.name, "state")), "nothing was begun")
@@ -299,12 +299,12 @@ class Address(unittest.TestCase):
         with socket.socket() as other:
             other.bind(("127.0.0.1", 0))
             other.listen()
-            code, stderr = self.told("127.0.0.1:%d" % other.getsockname()[1])
+            code, stderr = self.serve_on("127.0.0.1:%d" % other.getsockname()[1])
         self.assertEqual(code, 0, stderr)
         self.assertIn("the run is not shown as a page", stderr)
 
-    def test_nobody_looks_nobody_waits(self):
-        code, stderr = self.told("127.0.0.1:0")
+    def test_no_one_looks_no_one_waits(self):
+        code, stderr = self.serve_on("127.0.0.1:0")
         self.assertEqual(code, 0, stderr)
         self.assertEqual(stderr.count("look at it"), 1)
 

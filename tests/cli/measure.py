@@ -201,7 +201,7 @@ class Measure(unittest.TestCase):
         self.assertIn("trains on after RB_RESOURCE_END: it reported epoch 3 when it was to stop at 2", p.stdout)
         self.assertLess(time.monotonic() - began, 200 * EPOCH_S)
 
-    def test_a_profile_of_something_else_is_told_and_measured_afresh(self):
+    def test_a_profile_of_something_else_is_reported_and_measured_afresh(self):
         train = ("train", self.job, "--infra", "local", "--resource", "3", "--configs", "2", "--gpus", "1")
         plan = [os.path.join(BIN, "rbplan"), self.job, "--set", "resources.infra=[local]", "--set", "resources.instance_types=[]",
                 "--set", "trial.gpus.sizes=[1]"]
@@ -252,7 +252,7 @@ class Measure(unittest.TestCase):
             with self.subTest(run=run):
                 self.assertIn(said, self.failed_for(run, "--set", "trial.timeout=1s"))
 
-    def test_epochs_out_of_order_are_told(self):
+    def test_epochs_out_of_order_are_reported(self):
         self.assertIn("failed: it reported epoch 2 without the one before: expected a line `epoch=1 loss=0.5` for each, in order",
                       self.failed_for("echo epoch=2 loss=1; echo epoch=1 loss=1"))
 

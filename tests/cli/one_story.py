@@ -1,7 +1,7 @@
 """One plan, one story: what rbplan estimates of a plan, what rbsim makes of the same plan with other random numbers, and what
 rbrun makes of it on a mock cloud, agree within their statistical error; for every tuner under every policy that it makes sense with.
 
-    one_story.py --bin BUILD [--all] [--replicates N] [--real N]     --real: besides, so many real runs of each of some plans
+    one_story.py --bin BUILD [--all] [--replicates N] [--real N]     --real: besides, N real runs of each of some plans
 """
 import argparse
 import json

@@ -105,7 +105,7 @@ class Test:
         n_spot = sum(1 for key in want if key[2] == "spot")
         assert said.stdout == "%s: %d on-demand and %d spot prices\n" % (infra, len(want) - n_spot, n_spot), said.stdout
 
-    def tells_history(self):
+    def has_history(self):
         """Four prices a day in each zone, within a fifth of the list's; a pool's own prices come from its steps."""
         lines = self.run("prices history --infra aws/us-west-2 --instance-type only.spot --days 7").stdout.splitlines()
         assert len(lines) == len(ZONES), lines
@@ -146,7 +146,7 @@ def main():
             t.updates("gcp/europe-west4", ["g2-standard-4"])
             t.refuses("prices update --infra gcp/us-central1 --instance-type a3-highgpu-8g", 7, "a3-highgpu-8g", "import")
             t.refuses("prices update --infra gcp/europe-west4 --instance-type a2-highgpu-1g", 1, "a2-highgpu-1g")
-            t.tells_history()
+            t.has_history()
             t.refuses("prices history --infra gcp/us-central1 --instance-type g2-standard-4", 2, "import a table of capacity")
             t.refuses("prices history --infra aws/us-east-1", 2, "an --instance-type")
             t.env["AWS_SECRET_ACCESS_KEY"] = "wrong"

@@ -277,14 +277,14 @@ class Progress(unittest.TestCase):
                                 stderr=subprocess.DEVNULL)
         self.runs.append(pool)
         runs = os.path.join(self.top, ".local/state/rubberband/runs")
-        told = []
+        status = []
 
         def foreseen():
             one = next((name for name in os.listdir(runs) if name.startswith("one-")), None) if os.path.isdir(runs) else None
-            told.append(self.call("rbrun", "status", one) if one else "")
-            return re.search(r"lent nodes  ETA \d+ s", told[-1])
+            status.append(self.call("rbrun", "status", one) if one else "")
+            return re.search(r"lent nodes  ETA \d+ s", status[-1])
         self.until(foreseen)
-        self.assertIn("\nthis is how it will end if the GPUs that the job is lent now stay as they are\n", told[-1])
+        self.assertIn("\nthis is how it will end if the GPUs that the job is lent now stay as they are\n", status[-1])
         self.assertEqual(pool.wait(60), 0)
 
     def test_elsewhere_a_pool_prints_events(self):
@@ -386,32 +386,32 @@ class Progress(unittest.TestCase):
 
     def test_text_and_json_tell_the_same(self):
         self.assertEqual(self.begin().wait(60), 0)
-        told, text = self.status(), self.call("rbrun", "status")
-        self.assertEqual(told["state"], "complete")
-        self.assertEqual(told["trials"]["completed"], 1)
-        self.assertEqual([s["trained_to_end"] for s in told["stages"]], [4, 2, 1])
-        self.assertIsNone(told["end_p50_us"])
-        self.assertEqual(told["why_unknown"], "the run is over")
-        best = told["best"]
+        status, text = self.status(), self.call("rbrun", "status")
+        self.assertEqual(status["state"], "complete")
+        self.assertEqual(status["trials"]["completed"], 1)
+        self.assertEqual([s["trained_to_end"] for s in status["stages"]], [4, 2, 1])
+        self.assertIsNone(status["end_p50_us"])
+        self.assertEqual(status["why_unknown"], "the run is over")
+        best = status["best"]
         self.assertIn("val_acc %.4g" % best["metric"], text)
         self.assertRegex(text, r"\n +%d  completed +12 +%g  best" % (best["trial"], best["metric"]))
         report = json.loads(self.call("rbrun", "report", "--json"))
-        self.assertEqual((report["best"]["trial"], report["cost_uusd"]["actual"]), (best["trial"], told["spent_uusd"]))
-        self.assertEqual(report["time_us"]["actual"], told["elapsed_us"])
-        self.assertEqual([n["state"] for n in told["node_list"]], ["gone"])
+        self.assertEqual((report["best"]["trial"], report["cost_uusd"]["actual"]), (best["trial"], status["spent_uusd"]))
+        self.assertEqual(report["time_us"]["actual"], status["elapsed_us"])
+        self.assertEqual([n["state"] for n in status["node_list"]], ["gone"])
 
     def test_an_interrupted_run_says_so(self):
         run = self.begin()
         run.kill()
         run.wait()
-        told, text = self.status(), self.call("rbrun", "status")
-        self.assertEqual((told["state"], told["process"], told["why_unknown"]), ("interrupted", None, "no process executes it"))
-        self.assertIsNone(told["p_on_time"])
+        status, text = self.status(), self.call("rbrun", "status")
+        self.assertEqual((status["state"], status["process"], status["why_unknown"]), ("interrupted", None, "no process executes it"))
+        self.assertIsNone(status["p_on_time"])
         self.assertRegex(text, r": interrupted, .*\n.*ETA \?  P\(on time\) \?\nno process executes it; continue with: rbrun resume seen-")
         watched = self.on_terminal("rbrun", "status", "--watch")
         self.assertEqual(watched.finish(), 0)  # there is nothing to wait for
         self.assertIn("no process executes it", watched.screen.text())
-        self.call("rbrun", "stop", told["run"])  # the trials that went on alone
+        self.call("rbrun", "stop", status["run"])  # the trials that went on alone
 
     def test_hostile_text_reaches_no_terminal(self):
         """A journal with control characters in it, and a terminal too small for anything."""

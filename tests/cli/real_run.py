@@ -81,6 +81,6 @@ def edit(plan, change):
 
 
 def own(stage, n_nodes, n_slots):
-    """So many nodes for that stage of a plan, with room for n_slots trials each."""
+    """This many nodes for that stage of a plan, with room for n_slots trials each."""
     stage["nodes"][0]["count"] = n_nodes
     stage["waves"] = -(-stage["trials"] // (n_nodes * n_slots))

@@ -92,7 +92,7 @@ def snapshot(folder):
         for name in names:
             path = os.path.join(parent, name)
             st = os.lstat(path)
-            whole = os.path.isfile(path) and st.st_size < 64 << 20  # a sparse giant is told by its size and time
+            whole = os.path.isfile(path) and st.st_size < 64 << 20  # a sparse giant is recognised by its size and time
             digest = hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest() if whole else None
             seen[path] = (st.st_size, st.st_mtime_ns, digest)
     return seen

@@ -129,7 +129,7 @@ static void json_is_one_document(void **state)
     const struct { const char *args, *format; } cases[] = {
         {"import resnet.yaml prices.csv --json", "rb-import/1"}, {"show resnet --json", "rb-fit/1"},
         {"list --json", "rb-profiles/1"},                        {"--json prices show", "rb-prices/1"},
-        {"export resnet --json", "rb-profile/1"},                {"show nobody --json", "rb-error/1"},
+        {"export resnet --json", "rb-profile/1"},                {"show stranger --json", "rb-error/1"},
         {"fit resnet --json", "rb-error/1"},                     {"frob --json", "rb-error/1"}};
     for (int i = 0; i < N_OF(cases); i++) {
         const struct outcome o = run(w, cases[i].args);

@@ -114,7 +114,7 @@ def check_refusals(compute):
                          (dict(instance("nine"), disks=[]), "invalid")]:
         status, error = insert(compute, body)
         require(status == 400 and error["error"]["errors"][0]["reason"] == reason, error)
-    require(compute.ask("GET", "zones", token="nobody")[0] == 401, "an unknown token")
+    require(compute.ask("GET", "zones", token="stranger")[0] == 401, "an unknown token")
     require(compute.ask("GET", "zones", colour="red")[0] == 400, "an unknown parameter")
 
 

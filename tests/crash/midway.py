@@ -229,7 +229,7 @@ class Midway(unittest.TestCase):
         """If a second or more lies between them: the node looks at the files once a second."""
         self.rests(saves=1, reports=2, most=2)
 
-    def test_what_is_announced_wrongly_is_told_and_the_run_goes_on(self):
+    def test_what_is_announced_wrongly_is_reported_and_the_run_goes_on(self):
         wrong = {"../../x": "takes the name of a folder", "at-77": "no such folder", "link": "is a symbolic link"}
         for name, words in wrong.items():
             with self.subTest(name):

@@ -885,7 +885,7 @@ static void midway_checkpoints_are_kept(void **state)
     assert_has_line(f, 2, "at-9 model last mine");
 }
 
-static void links_in_a_checkpoint_are_told(void **state)
+static void links_in_a_checkpoint_are_reported(void **state)
 {
     struct fixture *f = *state;
     char dest[128];
@@ -906,7 +906,7 @@ static bool three_exited(struct fixture *f)
     return f->seen[0].exited && f->seen[1].exited && f->seen[2].exited;
 }
 
-// The file appears beside the one that is asked, and beside nobody else.
+// The file appears beside the one that is asked, and beside no one else.
 static void who_is_asked_gives_way(void **state)
 {
     struct fixture *f = *state;
@@ -1168,7 +1168,7 @@ static void a_group_that_only_has_its_number_is_left_alone(void **state)
     waitpid(other, NULL, 0);
 }
 
-// Killed as by the kernel where memory is short: nobody is left there to end what it has started, or to say how it ended.
+// Killed as by the kernel where memory is short: no one is left there to end what it has started, or to say how it ended.
 static void what_outlives_its_supervisor_is_killed(void **state)
 {
     struct fixture *f = *state;
@@ -1269,7 +1269,7 @@ static void node_forgotten_while_its_trials_are_killed(void **state)
     wait_until(f, all_killed);
 }
 
-// Another controller's launcher, or the same one after the network was gone: it is told of the node, then of the start.
+// Another controller's launcher, or the same one after the network was gone: it learns of the node, then of the start.
 static void follows_again_from_the_first_line(struct fixture *f, void (*leave)(struct fixture *f))
 {
     char command[512];
@@ -1464,7 +1464,7 @@ static bool waits(struct fixture *f)
 static void says_what_it_waits_for(void **state)
 {
     struct fixture *f = *state;
-    f->port = free_port(); // where nobody listens
+    f->port = free_port(); // where no one listens
     prepare_node(f, f->host.public_line);
     wait_until(f, waits);
     assert_non_null(strstr(f->waits_for, "Connection refused; no sshd listens on that port: check resources.ssh.port"));
@@ -1576,7 +1576,7 @@ static void a_control_directory_that_vanished_is_made_again(void **state)
     assert_int_equal(access(dir, F_OK), 0);
 }
 
-// As by a controller that was killed: its master stays behind, and nobody has told it to go.
+// As by a controller that was killed: its master stays behind, and no one has asked it to go.
 static void a_master_that_was_left_is_ended(void **state)
 {
     struct fixture *f = *state;
@@ -1639,7 +1639,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(no_parameters_are_no_words, setup_local, teardown),
         BOTH(checkpoint_goes_round),
         BOTH(midway_checkpoints_are_kept),
-        BOTH(links_in_a_checkpoint_are_told),
+        BOTH(links_in_a_checkpoint_are_reported),
         BOTH(who_is_asked_gives_way),
         cmocka_unit_test_setup_teardown(a_gang_gives_way_with_its_first_rank, setup_local, teardown),
         cmocka_unit_test_setup_teardown(a_gang_is_stopped_with_its_first_rank, setup_local, teardown),

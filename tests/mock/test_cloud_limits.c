@@ -85,7 +85,7 @@ static void a_pool_fills_and_empties_over_time(void **state)
     rb_cloud_advance(w.cloud, T0 + 600 * S - 1);
     assert_false(rb_cloud_notice(young, T0 + 600 * S - 1, &at_us));
 
-    // The pool shrinks: the youngest is told, and two minutes later it is gone.
+    // The pool shrinks: the youngest gets notice, and two minutes later it is gone.
     assert_int_equal(rb_cloud_next_us(w.cloud), T0 + 600 * S);
     rb_cloud_advance(w.cloud, T0 + 600 * S);
     assert_true(rb_cloud_notice(young, T0 + 600 * S, &at_us));

@@ -166,7 +166,7 @@ static void wrong_signatures_are_refused(void **state)
     signing.secret_key = "Test";
     expect_error("DescribeRegions", "", "SignatureDoesNotMatch", 403);
     signing.secret_key = "test";
-    signing.access_key = "nobody";
+    signing.access_key = "stranger";
     expect_error("DescribeRegions", "", "AuthFailure", 401);
     signing.access_key = "test";
     signing.region = "eu-north-1"; // not in the price list

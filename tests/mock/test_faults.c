@@ -74,7 +74,7 @@ static void an_answer_may_come_in_drops(void **state)
     int64_t took_us = rb_clock_monotonic_us() - start_us;
     assert_non_null(strstr(rb_buf_str(&out), "</Response>"));
     assert_true(took_us >= (int64_t)(out.len - 32) * 1000000 / 300);
-    // One that drips when rbmock is told to stop does not keep it.
+    // One that drips when rbmock is asked to stop does not keep it.
     char command[160];
     snprintf(command, sizeof command, "curl -s -m 20 -d 'Action=A' http://127.0.0.1:%d/ >/dev/null 2>&1 & sleep 0.2",
              r.port);

@@ -189,7 +189,7 @@ static void an_instance_lives_and_ends(void **state)
     assert_string_equal(text_at(i, "labels.rb-run"), "r1");
     assert_string_equal(text_at(i, "networkInterfaces.0.networkIP"), "127.1.0.2");
 
-    now_us = T0 + 70 * S + 250000; // the end that the client is told, by three ways, is the one that is billed
+    now_us = T0 + 70 * S + 250000; // the end that the client learns, in three ways, is the one that is billed
     const struct rb_node *deletion = ask("DELETE", INSTANCES "/rb-1", "requestId=" UUID_1, "");
     const char *end = rb_arena_strdup(&arena, text_at(deletion, "name"));
     assert_string_equal(text_at(deletion, "insertTime"), "2025-12-31T17:01:10.250-07:00");
@@ -270,7 +270,7 @@ static void nonsense_is_refused_by_field(void **state)
     assert_int_equal(rb_cloud_n_instances(cloud), 0);
 }
 
-// A disk that is not told to go with its instance is money for ever.
+// A disk that does not go with its instance costs money for ever.
 static void a_disk_that_would_stay_is_refused(void **state)
 {
     (void)state;

@@ -32,7 +32,7 @@ static struct rb_import read_ok(struct world *w, const char *name, const char *t
     return i;
 }
 
-static void formats_are_told_by_their_header(void **state)
+static void formats_are_recognised_by_their_header(void **state)
 {
     struct world *w = *state;
     const struct {
@@ -223,7 +223,7 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, world_setup, world_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(formats_are_told_by_their_header),
+        TEST(formats_are_recognised_by_their_header),
         TEST(placements_are_gpus_per_node),
         TEST(names_come_from_the_flag_the_file_or_its_stem),
         TEST(a_capacity_failure_has_no_times),

@@ -31,7 +31,7 @@ static void losses_are_counted_over_hours_of_exposure(void **state)
     // One loss, at 30 min. Exposed: twice 15 min; 15 + 45 min; 60 min; never beyond 4 h. 2.5 h for one loss in all.
     assert_int_equal(s.hazard.n_later, 3);
     assert_close(s.hazard.later[0].per_hour, 1.0, 1e-12);
-    assert_close(s.hazard.per_hour, 1 / (0.5 + 2.5), 1e-12); // nobody was lost: the prior's one loss
+    assert_close(s.hazard.per_hour, 1 / (0.5 + 2.5), 1e-12); // no one was lost: the prior's one loss
     assert_close(s.hazard.later[1].per_hour, 1 / (1 + 2.5), 1e-12);
     assert_close(s.hazard.later[2].per_hour, 1 / (0 + 2.5), 1e-12);
     assert_close(s.hazard.later[0].from_s, 900, 0);
@@ -296,7 +296,7 @@ static void in_the_traces_nodes_go_together(void **state)
     assert_int_equal(table.n_markets, 3);
     for (int i = 0; i < 3; i++) {
         assert_true(table.markets[i].spells.together > 0.2 && table.markets[i].spells.together < 0.72);
-        assert_true(table.markets[i].spells.hazard.per_hour > 0); // also where nobody died so young
+        assert_true(table.markets[i].spells.hazard.per_hour > 0); // also where no one died so young
     }
     rb_import_finish(&table);
 }

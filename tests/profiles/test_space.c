@@ -1,4 +1,4 @@
-// The search space: how its YAML is read, what may be drawn from it, and what trials are told.
+// The search space: how its YAML is read, what may be drawn from it, and what trials are given.
 #include "check.h"
 
 #include "profiles/space/space.h"
@@ -281,7 +281,7 @@ static void test_grid_needs_countable_parameters(void **state)
     unload(&f);
 }
 
-// --- what a trial is told ---
+// --- what a trial is given ---
 
 static void test_words_are_safe_for_the_shell(void **state)
 {

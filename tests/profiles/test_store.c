@@ -109,7 +109,7 @@ static void a_newer_version_is_refused(void **state)
     assert_refused(w, true, RB_ERR_INVALID, "written by a newer version (schema 7");
 }
 
-// What a program before "what a run told about its steps" wrote: read as it is, and brought up to date by a writer.
+// What a program before "what a run said about its steps" wrote: read as it is, and brought up to date by a writer.
 static void put_ended(struct world *w, struct rb_store *s, const char *run, bool complete, int64_t time_us, int kept)
 {
     const struct rb_ended e = {.run = run,

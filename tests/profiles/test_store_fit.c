@@ -102,7 +102,7 @@ static void what_was_not_measured_may_not_be_asked(void **state)
 }
 
 // Runs of a job whose batch is tuned, on one and two GPUs, and two with a larger batch made for their steps alone.
-static void what_runs_told_of_their_steps_is_fitted(void **state)
+static void what_runs_report_of_their_steps_is_fitted(void **state)
 {
     struct world *w = *state;
     struct rb_store *s = open_store(w, false);
@@ -512,7 +512,7 @@ int main(void)
         TEST(speed_ups_are_over_one_gpu),
         TEST(noise_and_overheads_are_factors_with_mean_one),
         TEST(what_was_not_measured_may_not_be_asked),
-        TEST(what_runs_told_of_their_steps_is_fitted),
+        TEST(what_runs_report_of_their_steps_is_fitted),
         TEST(without_one_gpu_there_is_nothing_to_compare_with),
         TEST(an_unknown_name_lists_the_known_ones),
         TEST(runs_without_a_second_unit_are_refused),

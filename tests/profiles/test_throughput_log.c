@@ -78,7 +78,7 @@ static void repeated_reports_are_averaged(void **state)
     rb_throughput_log_finish(&log);
 }
 
-static void what_tells_more_replaces_what_tells_less(void **state)
+static void what_says_more_replaces_what_says_less(void **state)
 {
     (void)state;
     struct rb_throughput_log log;
@@ -127,7 +127,7 @@ int main(void)
         cmocka_unit_test(only_a_new_placement_or_batch_is_fitted),
         cmocka_unit_test(the_parameters_are_learnt),
         cmocka_unit_test(repeated_reports_are_averaged),
-        cmocka_unit_test(what_tells_more_replaces_what_tells_less),
+        cmocka_unit_test(what_says_more_replaces_what_says_less),
         cmocka_unit_test(nonsense_is_dropped_and_so_is_what_is_too_much),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

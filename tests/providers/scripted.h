@@ -22,7 +22,7 @@ struct scripted {
 
 void scripted_begin(struct scripted *s, const struct step *steps, int n);
 void scripted_tell(struct scripted *s, const struct rb_err *err); // for callbacks: here is the answer
-void scripted_wait(struct scripted *s); // until it is told, which is never from inside the call, and exactly once
+void scripted_wait(struct scripted *s); // until it has its answer, which comes is never from inside the call, and exactly once
 void scripted_end(struct scripted *s);  // nothing may be left waiting on the loop
 
 // Is the text in the i-th request, and does that begin with this? Fail with both in sight.

@@ -160,7 +160,7 @@ def what_was_sent_before_arms_nothing(options):
         assert m.run("sh /run/rb-switch/switch look")[0] != 0
 
 
-def nobody_comes(options):
+def no_one_comes(options):
     """rbrun is dead before its first heartbeat."""
     with Machine(options, user_data(options, 1)) as m:
         m.wait("test -e /run/rb-switch/seen", 30)
@@ -247,7 +247,7 @@ def without_a_unit(options):
         m.ends_within(40)
 
 
-CASES = [nobody_comes, a_heartbeat_moves_the_end, other_targets_and_a_reboot, a_killed_watchdog, without_a_unit,
+CASES = [no_one_comes, a_heartbeat_moves_the_end, other_targets_and_a_reboot, a_killed_watchdog, without_a_unit,
          what_was_sent_before_arms_nothing]
 
 

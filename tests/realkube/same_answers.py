@@ -7,7 +7,7 @@ import ssl
 
 PODS, LEASES = "/api/v1/namespaces/rb/pods", "/apis/coordination.k8s.io/v1/namespaces/rb/leases"
 REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
-NOBODY = "00000000-0000-4000-8000-000000000000"
+STRANGER = "00000000-0000-4000-8000-000000000000"
 
 
 def pod(name="rb-1", image="x", meta=None, container=None, **spec):
@@ -83,7 +83,7 @@ def requests(image):
     yield "GET", PODS, None
     yield "GET", PODS + "/rb-1/exec?command=true&stdout=true", None
     yield "GET", PODS + "/none/exec?command=true&stdout=true", None
-    yield "DELETE", PODS + "/rb-1", options(preconditions={"uid": NOBODY})
+    yield "DELETE", PODS + "/rb-1", options(preconditions={"uid": STRANGER})
     yield "POST", PODS + "/rb-1/eviction", {"apiVersion": "policy/v1beta1", "kind": "Eviction", "metadata": {"name": "rb-1"}}
     yield "DELETE", PODS + "/rb-1", options()
     yield "POST", PODS, pod(image=image)  # its name is taken until it has gone
@@ -97,12 +97,12 @@ def requests(image):
     yield "POST", LEASES + "?dryRun=All", lease("rb-x", {})
     yield "PUT", LEASES + "/rb-run", lease()
     yield "PUT", LEASES + "/rb-run", lease(resourceVersion="1")
-    yield "PUT", LEASES + "/rb-run", lease(resourceVersion="1", uid=NOBODY)
+    yield "PUT", LEASES + "/rb-run", lease(resourceVersion="1", uid=STRANGER)
     yield "PUT", LEASES + "/rb-run", lease("rb-y", resourceVersion="1")
-    yield "DELETE", LEASES + "/rb-run", options(preconditions={"uid": NOBODY})
+    yield "DELETE", LEASES + "/rb-run", options(preconditions={"uid": STRANGER})
     yield "DELETE", LEASES + "/rb-run", options(propagationPolicy="Background")
     yield "DELETE", LEASES + "/rb-run", options()
-    yield "PUT", LEASES + "/rb-run", lease(resourceVersion="1", uid=NOBODY)
+    yield "PUT", LEASES + "/rb-run", lease(resourceVersion="1", uid=STRANGER)
     yield "PUT", LEASES + "/rb-run", lease(resourceVersion="1")
     yield "DELETE", LEASES + "/rb-run", options()
     yield "POST", REVIEWS, question(namespace="rb", verb="list", resource="pods")

@@ -211,7 +211,7 @@ static void few_results_have_no_numbers(void **state)
 
 // At level 0 `b` explains all of 80, at level 1 `a` all of 40 of them; at level 2 there are few. Once there are enough
 // whose scores depend on nothing, level 1 it still is.
-static void the_level_is_the_highest_that_tells(void **state)
+static void the_level_is_the_highest_that_informs(void **state)
 {
     (void)state;
     struct toy t;
@@ -260,7 +260,7 @@ int main(void)
         cmocka_unit_test(failures_are_worst_and_scales_do_not_matter),
         cmocka_unit_test(noise_has_no_numbers),
         cmocka_unit_test(few_results_have_no_numbers),
-        cmocka_unit_test(the_level_is_the_highest_that_tells),
+        cmocka_unit_test(the_level_is_the_highest_that_informs),
         cmocka_unit_test(the_same_seed_gives_the_same_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

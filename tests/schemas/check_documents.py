@@ -216,7 +216,7 @@ def ran(p, bin_dir):
         print("%d fields of CSV are those of the report" % report_csv.check(report, p.csv))
         p.run("rbrun report --html run.html")
         document = page_document(p, "run.html")
-        assert document["report"] == report, "the page tells of another report"
+        assert document["report"] == report, "the page shows another report"
         yield "run-page", "rbrun report --html", document
         yield "runs", "rbrun list", p.json("rbrun list --json")
         yield "compare", "rbrun compare", p.json("rbrun compare tiny tiny --json")

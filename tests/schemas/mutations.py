@@ -1,4 +1,4 @@
-"""Ways to spoil a document, each of which a strict schema must notice: a member missing, a member nobody knows, a number
+"""Ways to spoil a document, each of which a strict schema must notice: a member missing, a member no one knows, a number
 that became a text. One per place, where list items of the same shape are one place."""
 import copy
 

@@ -48,7 +48,7 @@ static void every_part_of_the_key_counts(void **state)
     small_scenario_finish(&s);
 }
 
-static void a_trial_told_unit_by_unit_takes_as_long(void **state)
+static void a_trial_drawn_unit_by_unit_takes_as_long(void **state)
 {
     (void)state;
     for (int constant = 0; constant < 2; constant++) {
@@ -311,7 +311,7 @@ static void events_leave_the_heap_in_order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_part_of_the_key_counts),       cmocka_unit_test(a_trial_told_unit_by_unit_takes_as_long),
+        cmocka_unit_test(every_part_of_the_key_counts),       cmocka_unit_test(a_trial_drawn_unit_by_unit_takes_as_long),
         cmocka_unit_test(a_start_that_saves_is_as_much_longer),
         cmocka_unit_test(no_draw_is_longer_than_the_longest), cmocka_unit_test(offers_that_cannot_be_used_say_why),
         cmocka_unit_test(this_machine_needs_no_provisioning), cmocka_unit_test(a_missing_price_is_an_error),

@@ -266,7 +266,7 @@ static void without_an_adviser_it_is_hypersched(void **state)
 }
 
 struct replay {
-    struct rb_engine *engine; // told of the same events, advice and all
+    struct rb_engine *engine; // given the same events, advice and all
     struct rb_actions actions;
     int n_forecasts, n_resized;
     int64_t most_uusd;
@@ -326,7 +326,7 @@ static void a_replay_needs_no_adviser(void **state)
     small_scenario_finish(&s);
 }
 
-// A prediction is told of every event up to half the deadline, while they happen: what they point to is gone afterwards.
+// A prediction is given every event up to half the deadline, while they happen: what they point to is gone afterwards.
 struct beginning {
     struct rb_prediction *prediction;
     int64_t until_us, now_us;

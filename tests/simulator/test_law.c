@@ -62,8 +62,8 @@ static void families_are_reproduced(void **state)
     rb_arena_finish(&arena);
 }
 
-// What an even grid cannot show is told in `error`: a law with a heavy tail has a larger one, and it holds.
-static void errors_are_told(void **state)
+// What an even grid cannot show is counted in `error`: a law with a heavy tail has a larger one, and it holds.
+static void errors_are_reported(void **state)
 {
     (void)state;
     struct rb_arena arena;
@@ -219,7 +219,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(families_are_reproduced),
-        cmocka_unit_test(errors_are_told),
+        cmocka_unit_test(errors_are_reported),
         cmocka_unit_test(constants_move_and_stretch),
         cmocka_unit_test(sums_and_products_of_two),
         cmocka_unit_test(trials),

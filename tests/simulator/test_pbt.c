@@ -14,7 +14,7 @@ enum { UNITS = 200, EVERY = 10, STAGES = UNITS / EVERY, MEMBERS = 2, MOST = MEMB
 #define STEP 0.01
 
 // Where hyperparameters of clones come from.
-enum explorer { KEEPS_ITS_OWN, ADDS_NOISE, SAMPLER, NOBODY_IS_COPIED };
+enum explorer { KEEPS_ITS_OWN, ADDS_NOISE, SAMPLER, NONE_IS_COPIED };
 
 struct toy {
     struct small_scenario s;
@@ -25,13 +25,13 @@ struct toy {
     struct rb_follower *follower;
     struct rb_suggester suggester;
     const struct rb_engine *engine;
-    double h[MOST][2], theta[MOST][UNITS + 1][2]; // by trial, after so many units
+    double h[MOST][2], theta[MOST][UNITS + 1][2]; // by trial, after this many units
 };
 
 static void make(struct toy *t, enum explorer explorer, uint64_t seed)
 {
     struct rb_scheduler *scheduler = &t->s.p.job.scheduler;
-    const bool copies = explorer != NOBODY_IS_COPIED;
+    const bool copies = explorer != NONE_IS_COPIED;
     small_scenario_make(&t->s);
     t->explorer = explorer;
     t->setting = (struct rb_setting){.key = "ready_every", .kind = RB_NODE_INT, .number = EVERY};
@@ -91,7 +91,7 @@ static int replaced_by(const struct rb_engine *e, int trial)
     for (int i = trial - 1; i >= 0; i--)
         if (i != t->parent && rb_engine_trial(e, i)->resource == t->cloned_at)
             return i;
-    fail_msg("trial %d replaces nobody", trial);
+    fail_msg("trial %d replaces no trial", trial);
     return -1;
 }
 
@@ -163,7 +163,7 @@ static double mean_of_seeds(enum explorer explorer)
 static void the_toy_reaches_what_was_published(void **state)
 {
     (void)state;
-    const double grid = play(NOBODY_IS_COPIED, 1), weights = play(KEEPS_ITS_OWN, 1);
+    const double grid = play(NONE_IS_COPIED, 1), weights = play(KEEPS_ITS_OWN, 1);
     const double noise = mean_of_seeds(ADDS_NOISE), sampler = mean_of_seeds(SAMPLER);
     print_message("grid %.4f, weights copied alone %.4f; means of 200 seeds: noise %.4f, the sampler %.4f\n", grid,
                   weights, noise, sampler);

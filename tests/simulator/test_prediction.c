@@ -282,7 +282,7 @@ static void an_uncertain_speed_is_learned(void **state)
 }
 
 // A stopped run ends now; resumed, it takes about as long as one that begins, its nodes being new ones.
-static void a_resumed_run_is_foreseen_anew(void **state)
+static void a_resumed_run_is_foreseen_again(void **state)
 {
     (void)state;
     struct small_scenario s;
@@ -383,7 +383,7 @@ static void a_lent_job_is_foreseen_with_the_gpus_it_has_now(void **state)
     assert_int_equal(end_with(p, 3, &why), begun_us + trial_us);
     assert_null(why);
     assert_string_equal(rb_policy_find("shared")->foreseen_if, "the GPUs that the job is lent now stay as they are");
-    assert_int_equal(end_with(p, 0, &why), -1); // asked back: no end that was known before is told again
+    assert_int_equal(end_with(p, 0, &why), -1); // asked back: no end that was known before is given again
     assert_string_equal(why, "no GPU is lent now");
     rb_prediction_destroy(p);
 }
@@ -413,7 +413,7 @@ int main(void)
         cmocka_unit_test(its_quantiles_are_kept),
         cmocka_unit_test(it_keeps_the_pace_it_has_seen),
         cmocka_unit_test(an_uncertain_speed_is_learned),
-        cmocka_unit_test(a_resumed_run_is_foreseen_anew),
+        cmocka_unit_test(a_resumed_run_is_foreseen_again),
         cmocka_unit_test(lent_values_are_not_kept),
         cmocka_unit_test(a_lent_job_is_foreseen_with_the_gpus_it_has_now),
         cmocka_unit_test(what_cannot_be_foreseen_says_why),

@@ -103,7 +103,7 @@ static void run_in_parts(const struct random_plan *p, const struct rb_scenario *
     rb_sampler_destroy(sampler);
 }
 
-static void the_same_bytes_whoever_computes_them(void **state)
+static void the_same_bytes_on_any_thread(void **state)
 {
     (void)state;
     static struct random_plan p; // large; remade every time
@@ -672,7 +672,7 @@ static void what_tables_cannot_do_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_same_bytes_whoever_computes_them),  cmocka_unit_test(seeds_and_replicates_differ),
+        cmocka_unit_test(the_same_bytes_on_any_thread),  cmocka_unit_test(seeds_and_replicates_differ),
         cmocka_unit_test(tables_are_close_to_their_law),         cmocka_unit_test(rows_are_sorted),
         cmocka_unit_test(distributions_are_those_of_replicates), cmocka_unit_test(runs_share_errors_of_measurement),
         cmocka_unit_test(configurations_keep_their_speed),

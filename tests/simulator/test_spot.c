@@ -113,7 +113,7 @@ static void the_market_that_lasts_is_the_best(void **state)
     assert_int_equal(rb_market_mix_best(&mix, up, NULL), 1);
     assert_int_equal(rb_market_mix_best(&mix, up, quiet), 1);
     assert_int_equal(rb_market_mix_best(&mix, up, shaken), 0); // a neighbour of the good one was just lost
-    up[1].seen_ago_s = INFINITY; // it is worth more than the bad one, even where nobody knows whether it is there
+    up[1].seen_ago_s = INFINITY; // it is worth more than the bad one, even where no one knows whether it is there
     assert_int_equal(rb_market_mix_best(&mix, up, quiet), 1);
     up[1].seen_ago_s = 0;
     up[0].up = up[1].up = false;
@@ -413,8 +413,8 @@ static void tables_are_the_expectation_over_everything(void **state)
                     for (enum rb_spot_mode m = RB_SPOT_IDLE; m <= RB_SPOT_ON_DEMAND; m++) {
                         if (m == RB_SPOT_ON_SPOT && states[s] >= RB_MARKET_AGES)
                             continue;
-                        const double told = rb_spot_policy_value(p, 0, slack, work, m, states[s]) * t->ratio / TICK_S;
-                        assert_close(told, value(t, 0, slack, work, m, states[s]), 1e-4);
+                        const double stated = rb_spot_policy_value(p, 0, slack, work, m, states[s]) * t->ratio / TICK_S;
+                        assert_close(stated, value(t, 0, slack, work, m, states[s]), 1e-4);
                     }
                 }
             }

@@ -132,7 +132,7 @@ static void phases_last_as_long_as_the_estimate_says(void **state)
     int n_compared = 0;
     for (uint64_t seed = 1; seed <= 30; seed++) {
         static struct random_plan p;
-        struct rb_plan_stage told[RB_LIMIT_STAGES];
+        struct rb_plan_stage stated[RB_LIMIT_STAGES];
         struct rb_estimate estimate;
         struct rb_scenario s;
         struct rb_timeline t;
@@ -142,10 +142,10 @@ static void phases_last_as_long_as_the_estimate_says(void **state)
             fail_msg("%s", err.message);
         if (rb_timeline_make(&s, &p.plan, 0, 2, &t, &err)) {
             const struct rb_world_runs runs = {.samples = t.n_runs, .threads = 2, .deadline_us = -1, .budget_uusd = -1};
-            assert_true(rb_world_evaluate(&s, &p.plan, &runs, &estimate, told, &err));
+            assert_true(rb_world_evaluate(&s, &p.plan, &runs, &estimate, stated, &err));
             for (int i = 0; i < t.n_stages && t.stages[i].n_runs == t.n_runs; i++) {
                 const int64_t mean_us = t.stages[i].end_us.mean - t.stages[i].begin_us.mean;
-                assert_true(llabs(mean_us - told[i].time_us.mean) <= 1); // each mean is rounded
+                assert_true(llabs(mean_us - stated[i].time_us.mean) <= 1); // each mean is rounded
                 n_compared++;
             }
         }

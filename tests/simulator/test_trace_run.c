@@ -300,8 +300,8 @@ static void a_job_loses_its_node_and_keeps_its_progress(void **state)
     finish(&r, &s);
 }
 
-// As above, but b's node is twice as dear. Once a is over it saves more to move b, for half a minute, than to keep that node.
-static void the_dear_node_goes_first_and_every_dollar_is_somebodys(void **state)
+// As above, but b's node costs twice as much. Once a is over it saves more to move b, for half a minute, than to keep that node.
+static void the_costly_node_goes_first_and_every_dollar_is_somebodys(void **state)
 {
     (void)state;
     static const struct rb_rate rates[] = {{3600 * RB_UUSD}, {7200 * RB_UUSD}};
@@ -391,7 +391,7 @@ static void every_policy_ends_every_job_and_twice_the_same(void **state)
 
 // ---- jobs that cannot run here
 
-static void nobody_can_run(const char *policy, const char *rows, const char *expected)
+static void no_one_can_run(const char *policy, const char *rows, const char *expected)
 {
     struct small_apps s;
     struct rb_trace_options o;
@@ -409,7 +409,7 @@ static void nobody_can_run(const char *policy, const char *rows, const char *exp
 static void a_trace_of_none_but_such_jobs_is_an_error(void **state)
 {
     (void)state;
-    nobody_can_run("tiresias", "a,0,toy,3,30\n",
+    no_one_can_run("tiresias", "a,0,toy,3,30\n",
                    "RB5005 none of the 1 jobs can run on this cluster under tiresias; the first is job a: it was "
                    "submitted with 3 GPUs");
 }
@@ -481,7 +481,7 @@ int main(void)
         cmocka_unit_test(a_job_knows_what_it_has_seen_and_what_was_measured),
         cmocka_unit_test(nodes_are_waited_for_paid_for_and_given_back),
         cmocka_unit_test(a_job_loses_its_node_and_keeps_its_progress),
-        cmocka_unit_test(the_dear_node_goes_first_and_every_dollar_is_somebodys),
+        cmocka_unit_test(the_costly_node_goes_first_and_every_dollar_is_somebodys),
         cmocka_unit_test(every_policy_ends_every_job_and_twice_the_same),
         cmocka_unit_test(a_trace_of_none_but_such_jobs_is_an_error),
         cmocka_unit_test(a_job_that_is_too_large_is_skipped),

@@ -69,7 +69,7 @@ for node in $(/usr/bin/scontrol show hostnames "$1"); do
 done
 """
 
-# Jobs find a stand-in for apptainer, whose images are this machine: it makes the folder, and tells its processes where they are.
+# Jobs find a stand-in for apptainer, whose images are this machine: it makes the folder, and lets its processes know where they are.
 APPTAINER = """#!/bin/sh
 case $1 in
 build) mkdir -p "$4" ;;

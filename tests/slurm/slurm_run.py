@@ -242,7 +242,7 @@ def gives_way(test):
     run.write("job.yaml", (JOB % run.job).replace("{type: sha,", "{type: asha, rule: speculate,"))
     said = run.carry_out()
     report = run.check_end()
-    require(re.search(r"trial \d+ ended: gave way", said), "asks: nobody gave way:\n" + said)
+    require(re.search(r"trial \d+ ended: gave way", said), "asks: no one gave way:\n" + said)
     require(not report["warnings"] and not report["faults"], "asks: %s %s" % (report["warnings"], faults(report)))
     require(report["outcome"] == "complete", "asks: " + report["outcome"])
 
@@ -254,7 +254,7 @@ def boxed(test):
     run.write("job.yaml", text + 'setup: test "$RB_TEST_INSIDE" = yes\nimage: registry.example.org/train@sha256:%s\n' % ("0" * 64))
     said = run.carry_out()
     report = run.check_end()
-    require(re.search(r"trial \d+ ended: gave way", said), "boxed: nobody gave way:\n" + said)
+    require(re.search(r"trial \d+ ended: gave way", said), "boxed: no one gave way:\n" + said)
     require(not report["faults"] and report["outcome"] == "complete", "boxed: %s" % faults(report))
 
 
@@ -283,7 +283,7 @@ def interrupted(test):
 
 
 def orphaned(test):
-    """kill -9, and nobody resumes: `rbrun gc` finds the allocation by its owner and ends it."""
+    """kill -9, and no one resumes: `rbrun gc` finds the allocation by its owner and ends it."""
     run = Run(test, "orphan", "gpu", pace="30", nodes=1)
     run.plan()
     process = run.rbrun("--yes", "plan.json")
@@ -389,7 +389,7 @@ def controller_job_cancelled(test):
 
 SCENARIOS = [controller_in_a_job, controller_job_cancelled, never_boots, lost_node, killed_controller, gives_way, boxed, beside_local, digits, devices, interrupted, refused, doctored,
              measured]
-ALONE = [orphaned]  # gc takes whatever nobody carries out from its own state directory
+ALONE = [orphaned]  # gc takes whatever no one carries out from its own state directory
 
 
 class Test:

@@ -1,4 +1,4 @@
-"""So many trials at once, one process each, on rbmock's nodes: real sshd, real followers. What they take of this machine.
+"""Thousands of trials at once, one process each, on rbmock's nodes: real sshd, real followers. What they take of this machine.
 
     many_trials.py --bin BUILD [--trials 2000] [--per-node 50] [--seconds 60]
 

@@ -255,7 +255,7 @@ class Soak(kill9.Crash):
         raise AssertionError("it does not get to %s" % to)
 
     def hop(self):
-        """There and back, asked again until it is back; whoever carries it out then is killed, as the others are."""
+        """There and back, asked again until it is back; the process that then executes it is killed, as the others are."""
         self.count("moves")
         if self.draw.random() < 0.5:
             self.move(OTHER, self.draw.uniform(0.1, 3))
@@ -382,7 +382,7 @@ def one(args, seed):
             out["complete"] = soak.carry_out(kills)
             out.update(kills=soak.kills, resumes=soak.resumes, damaged=int(bool(soak.damaged)), befell=soak.counts)
             out.update({"claims": soak.gc_claims, "on pods": int(front is Pods), "without anchor": len(soak.without_anchor)})
-            if soak.damaged:  # nobody can say any more what it cost
+            if soak.damaged:  # no one can say any more what it cost
                 out["why"] = cloud.left()
                 out["leaked"] = len(out["why"])
             else:

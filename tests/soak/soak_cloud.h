@@ -49,7 +49,7 @@ struct soak_cloud {
     struct rb_stream draws;    // of the wire
     int64_t n_wire_faults[SOAK_N_WIRE_FAULTS], n_requests;
     int64_t online_us;         // loop time: until then the host has no network; 0: it has one
-    void (*network)(void *ctx, bool offline); // told that it goes or comes back
+    void (*network)(void *ctx, bool offline); // called when it goes or comes back
     bool *up;                  // [n_up] by ordinal: the machine answers
     int n_up;
     uint64_t timer;

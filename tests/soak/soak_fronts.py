@@ -50,7 +50,7 @@ class Ec2(MockCloud):
 
     def bill(self, known):
         """Its ledger as {id: micro-dollars}; known: what the run says each of its nodes cost."""
-        mine = self.ledger()["instances"]  # nobody else has launched anything here
+        mine = self.ledger()["instances"]  # no one else has launched anything here
         for i in mine:  # EC2 does not say of what ended whether it ever ran: with a lost answer, a pending one counts as having run
             if i["running_us"] is None and i["cause"] == "user" and i["id"] in known:
                 i["cost_uusd"] = known[i["id"]]

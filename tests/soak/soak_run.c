@@ -138,7 +138,7 @@ static bool birth(void *ctx, const struct rb_run_place *place, struct rb_buf *ou
 }
 
 // EC2 remembers an ended instance for an hour, a little more or less, and Compute Engine never says which market a deleted
-// one was on. Who asks sooner, or was told the right one, has no excuse.
+// one was on. Who asks sooner, or was given the right one, has no excuse.
 static bool is_excused(const struct run *r, const struct rb_cloud_instance *i, const char *text)
 {
     const int64_t since_us = soak_cloud_now_us(&r->cloud) - i->terminated_us;
@@ -305,7 +305,7 @@ static void open_controller(struct run *r, bool go_on)
     rb_controller_start(r->controller);
 }
 
-// As if the process had ended: what it sent still arrives, what comes back finds nobody.
+// As if the process had ended: what it sent still arrives, what comes back finds no one.
 static void close_controller(struct run *r)
 {
     for (int i = 0; i < r->world.n_infras; i++)
@@ -415,7 +415,7 @@ static void live_to_the_end(struct run *r)
 
 // --- what must be true
 
-// Disks of machines that shut themselves down are billed on, and no run counts that (docs/gcp.md): told apart.
+// Disks of machines that shut themselves down are billed on, and no run counts that (docs/gcp.md): distinguished.
 static int64_t idle_disk_uusd(const struct rb_cloud_instance *i, int64_t now_us)
 {
     struct rb_cloud_instance at_once = *i;
@@ -434,7 +434,7 @@ static bool is_forgotten(const struct run *r, const struct rb_cloud_instance *i)
     for (int k = 0; k < r->out->n_forgotten; k++)
         if (r->forgotten[k] == i->ordinal)
             return true;
-    return false; // the cloud could have told
+    return false; // the cloud could have said so
 }
 
 // EC2 gives what never ran a launchTime, too. That it was pending says only the answer to TerminateInstances, which may be lost;
@@ -469,7 +469,7 @@ static bool is_answered_for(struct run *r, const struct rb_cloud_instance *i, co
             compare_bills(r, i, &rows[k]);
             return true;
         }
-    say(r, "nobody answers for", id);
+    say(r, "no one answers for", id);
     return false;
 }
 
@@ -500,11 +500,11 @@ static void check_money(struct run *r)
         if (i->cause ==
             RB_CLOUD_CAUSE_CAPACITY) // there was no machine: another zone, or the same name later, may have been tried
             continue;
-        const bool answered_for = is_answered_for(r, i, rows, n), told = is_forgotten(r, i);
+        const bool answered_for = is_answered_for(r, i, rows, n), warned = is_forgotten(r, i);
         r->out->cloud_uusd += bill_uusd(r, i);
-        r->out->estimated_uusd -= !answered_for && told ? bill_uusd(r, i) : 0;
+        r->out->estimated_uusd -= !answered_for && warned ? bill_uusd(r, i) : 0;
         r->out->idle_disk_uusd += idle_disk_uusd(i, soak_cloud_now_us(&r->cloud));
-        r->out->launched_twice += !answered_for && !told;
+        r->out->launched_twice += !answered_for && !warned;
     }
 }
 

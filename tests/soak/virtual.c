@@ -105,7 +105,7 @@ static void print_table(const struct totals *e, const struct totals *g)
     line("**killed as hung where no trial hangs**", e->wrongly_hung, g->wrongly_hung);
     line("the cloud's ledger, micro-dollars", e->cloud_uusd, g->cloud_uusd);
     line("the runs' ledgers, micro-dollars", e->run_uusd, g->run_uusd);
-    line("bills where the cloud had forgotten, and so told", e->n_forgotten, g->n_forgotten);
+    line("bills where the cloud had forgotten, and said so", e->n_forgotten, g->n_forgotten);
     line("... by which the runs' ledgers are higher", e->estimated_uusd, g->estimated_uusd);
     line("disks after machines that stopped themselves", e->idle_disk_uusd, g->idle_disk_uusd);
     line("fault: controller killed at a journal write", e->n_deaths, g->n_deaths);

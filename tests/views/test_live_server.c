@@ -17,7 +17,7 @@
 
 #define TOKEN    "0123456789abcdef0123456789abcdef"
 #define FIRST    64         // bytes
-#define MANY     (64 << 20) // bytes: no socket buffers so many
+#define MANY     (64 << 20) // bytes: more than any socket buffers
 #define PATIENCE 500        // times
 #define A_LITTLE 10000000   // ns
 

@@ -34,7 +34,7 @@ static struct rb_buf page_of(const char *text, bool live, const char *document)
     return out;
 }
 
-static void rows_lead_where_they_are_told_to(void **state)
+static void rows_lead_where_their_links_say(void **state)
 {
     (void)state;
     static const struct rb_text_column columns[] = {{"name", false, 0}, {"n", true, 0}};
@@ -132,7 +132,7 @@ static void only_a_live_page_may_ask_and_only_its_own_server(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_lead_where_they_are_told_to),
+        cmocka_unit_test(rows_lead_where_their_links_say),
         cmocka_unit_test(text_stays_text),
         cmocka_unit_test(what_is_opened_is_closed),
         cmocka_unit_test(a_document_is_read_back_and_cannot_end_its_element),

@@ -32,7 +32,7 @@ static void a_frontier_is_drawn_with_its_planners(void **state)
     rb_buf_finish(&out);
 }
 
-// The plan at the deadline that was asked for, what more time is worth there, and a legend that tells the two blue lines apart.
+// The plan at the deadline that was asked for, what more time is worth there, and a legend that distinguishes the two blue lines.
 static void a_frontier_marks_the_plan_and_what_time_is_worth(void **state)
 {
     (void)state;

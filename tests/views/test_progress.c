@@ -73,7 +73,7 @@ static void what_is_unknown_is_a_question_mark(void **state)
 {
     (void)state;
     struct rb_progress p = going_on();
-    rb_progress_set_unknown(&p, "nobody knows");
+    rb_progress_set_unknown(&p, "no one knows");
     check(&p, 0,
           "stage 1 of 0-3  5/9 trials  val_acc 0.9722  3/4 nodes  $0.2100 of ? (max $1.00)  ETA ?  P(on time) ?");
     p.spent_uusd = -1;
@@ -160,7 +160,7 @@ static void check_event(struct rb_event e, const char *expected)
     assert_string_equal(rb_buf_str(&out), expected);
 }
 
-static void ends_are_told_in_plain_words(void **state)
+static void ends_are_said_in_plain_words(void **state)
 {
     (void)state;
     check_event((struct rb_event){.kind = RB_EVENT_TRIAL_ENDED, .trial = 3, .outcome = RB_OUTCOME_REACHED},
@@ -190,7 +190,7 @@ int main(void)
         cmocka_unit_test(it_is_never_wider_than_asked),
         cmocka_unit_test(probabilities_never_claim_certainty),
         cmocka_unit_test(durations_are_whole_seconds),
-        cmocka_unit_test(ends_are_told_in_plain_words),
+        cmocka_unit_test(ends_are_said_in_plain_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -99,7 +99,7 @@ static char *full(const char *outcome)
     return rb_xstrdup(rb_buf_str(&b));
 }
 
-// Stopped before anything began, and nobody had said what it would take.
+// Stopped before anything began, and no one had said what it would take.
 static char *empty(void)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf b = RB_BUF_INIT;

@@ -60,7 +60,7 @@ static void make(struct scene *s)
     rb_progress_of_engine(s->engine, &s->p.plan, &s->screen.progress);
     s->screen.progress.elapsed_us = 30 * RB_US_PER_S;
     s->screen.progress.spent_uusd = 22000;
-    rb_progress_set_unknown(&s->screen.progress, "nobody asked");
+    rb_progress_set_unknown(&s->screen.progress, "no one asked");
 }
 
 static void finish(struct scene *s)
@@ -78,7 +78,7 @@ static void a_screen_of_24_by_80(void **state)
     rb_run_screen_write(&s.screen, &(struct rb_text_style){.width = 80}, 24, FOOTER, &out);
     assert_string_equal(rb_buf_str(&out), "small-20260101-000000-abcdef: running, 30 s (executed by process 42)\n"
                                           "stage 0 of 0-2  0/4 trials  accuracy 0.5  1/2 nodes  $0.0220 of ?  ETA ?\n"
-                                          "its end is not known: nobody asked\n"
+                                          "its end is not known: no one asked\n"
                                           "\n"
                                           "stage  trials                          trained to    time  planned\n"
                                           "    0     0/4  [#####...............]           1  30.0 s      0 s\n"
@@ -216,9 +216,9 @@ static void a_slow_run_says_so(void **state)
     rb_run_screen_summary(&s.screen, &(struct rb_text_style){0}, &out);
     assert_null(strstr(rb_buf_str(&out), "training is"));
     rb_buf_clear(&out);
-    s.screen.progress.foreseen_if = "nobody decides otherwise";
+    s.screen.progress.foreseen_if = "no one decides otherwise";
     rb_run_screen_summary(&s.screen, &(struct rb_text_style){0}, &out);
-    assert_non_null(strstr(rb_buf_str(&out), "\nthis is how it will end if nobody decides otherwise\n"));
+    assert_non_null(strstr(rb_buf_str(&out), "\nthis is how it will end if no one decides otherwise\n"));
     rb_buf_finish(&out);
     finish(&s);
 }

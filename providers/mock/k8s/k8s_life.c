@@ -329,7 +329,7 @@ static void befall(struct rb_mock_k8s *k, struct rb_k8s_pod *p, enum rb_k8s_due 
     case RB_K8S_DUE_SILENT:
         changed(k, p, at_us);
         break;
-    case RB_K8S_DUE_EVICT: // nobody confirms the end of its process, so the object stays until its Node goes
+    case RB_K8S_DUE_EVICT: // no one confirms the end of its process, so the object stays until its Node goes
         rb_k8s_disrupt(p, "DeletionByTaintManager", "Taint manager: deleting due to NoExecute taint", at_us);
         rb_k8s_delete_pod(k, p, -1, at_us);
         p->due_us[RB_K8S_DUE_KILL] = INT64_MAX;

@@ -86,7 +86,7 @@ static void write_conditions(const struct rb_k8s_pod *p, struct rb_json *j)
     const bool unknown = p->is_silent && p->due_us[RB_K8S_DUE_SILENT] == INT64_MAX;
     const int64_t since_us = p->scheduled_us >= 0 ? p->scheduled_us : p->created_us;
     if (p->scheduled_us < 0 && !p->was_tried && !p->is_gated && !p->disruption)
-        return; // nobody has looked at it yet
+        return; // no one has looked at it yet
     rb_json_karray(j, "conditions");
     if (p->disruption)
         write_condition(j, "DisruptionTarget", "True", p->disruption_us, p->disruption, p->disruption_message);

@@ -70,7 +70,7 @@ struct rb_mock_k8s *rb_mock_k8s_create(struct rb_cloud *cloud, const char *token
     k->cloud = cloud;
     k->config = &rb_cloud_config_of(cloud)->kubernetes;
     k->token = token;
-    k->version = k->forgotten = 1000; // nobody may take a version for a count
+    k->version = k->forgotten = 1000; // no one may take a version for a count
     k->advanced_us = rb_cloud_config_of(cloud)->epoch_us - 1;
     return k;
 }

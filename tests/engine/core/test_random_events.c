@@ -14,7 +14,7 @@
 #define N_RUNS      400
 #define N_PACKED    60 // each decision is a packing
 #define N_EVENTS    600
-#define TUNED_EVERY 40 // jobs: batches are tuned in one of so many
+#define TUNED_EVERY 40 // jobs: one job in this many tunes its batch
 
 struct seen {
     int complete, stopped, resumed, target, lost, requeued, starts;
@@ -63,7 +63,7 @@ static double some_metric(struct rb_stream *s)
     return below(s, 10) ? rb_stream_uniform(s) : odd[below(s, 4)];
 }
 
-// Told or not, plausible or not.
+// Expected or not, plausible or not.
 static struct rb_step_stats some_steps(struct rb_stream *s)
 {
     static const double odd[] = {0, 1e-300, 1e300, 5};
@@ -299,7 +299,7 @@ static void pack(struct random_plan *p, uint64_t seed)
     p->job.trial.n_shares = 1 + (int)(seed % 3);
 }
 
-// Batches that follow from what was told of steps; each new one is a fit.
+// Batches that follow from what was reported of steps; each new one is a fit.
 static void tune(struct random_plan *p, uint64_t seed)
 {
     static const char *const rules[] = {"adascale", "sqrt", "linear", NULL};
@@ -309,7 +309,7 @@ static void tune(struct random_plan *p, uint64_t seed)
     p->job.trial.lr_scaling = rules[seed / TUNED_EVERY % 4];
 }
 
-enum watching { NOBODY, HYPERSCHED, PACKING };
+enum watching { UNWATCHED, HYPERSCHED, PACKING };
 
 static void check_seed(uint64_t seed, const char *tuner, enum watching watching, struct seen *seen)
 {
@@ -356,43 +356,43 @@ static void check_tuner(const char *tuner, enum watching watching)
 static void any_events_are_survived(void **state)
 {
     (void)state;
-    check_tuner(NULL, NOBODY);
+    check_tuner(NULL, UNWATCHED);
 }
 
 static void any_events_are_survived_by_hyperband(void **state)
 {
     (void)state;
-    check_tuner("hyperband", NOBODY);
+    check_tuner("hyperband", UNWATCHED);
 }
 
 static void any_events_are_survived_by_asha(void **state)
 {
     (void)state;
-    check_tuner("asha", NOBODY);
+    check_tuner("asha", UNWATCHED);
 }
 
 static void any_events_are_survived_by_median(void **state)
 {
     (void)state;
-    check_tuner("median", NOBODY);
+    check_tuner("median", UNWATCHED);
 }
 
 static void any_events_are_survived_by_pasha(void **state)
 {
     (void)state;
-    check_tuner("pasha", NOBODY);
+    check_tuner("pasha", UNWATCHED);
 }
 
 static void any_events_are_survived_by_freeze_thaw(void **state)
 {
     (void)state;
-    check_tuner("freeze_thaw", NOBODY);
+    check_tuner("freeze_thaw", UNWATCHED);
 }
 
 static void any_events_are_survived_by_populations(void **state)
 {
     (void)state;
-    check_tuner("pbt", NOBODY);
+    check_tuner("pbt", UNWATCHED);
 }
 
 static void any_events_are_survived_by_hypersched_with_median(void **state)

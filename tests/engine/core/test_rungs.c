@@ -243,9 +243,9 @@ static void what_has_no_stages_is_refused(void **state)
     (void)state;
     struct rb_rung_table t;
     struct rb_err err;
-    struct rb_job job = job_of("nobody", 10);
+    struct rb_job job = job_of("stranger", 10);
     assert_false(rb_rungs_of_job(&job, &t, &err));
-    assert_says(&err, "nobody");
+    assert_says(&err, "stranger");
     job = job_of("sha", 10);
     job.scheduler.brackets = 2;
     assert_false(rb_rungs_of_job(&job, &t, &err));

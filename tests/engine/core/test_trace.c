@@ -563,9 +563,9 @@ static void a_plan_that_cannot_be_carried_out_is_refused(void **state)
     assert_false(rb_engine_create(&p.plan, &engine, &err));
     assert_says(&err, "hypersched");
     small_plan_make(&p);
-    p.job.scheduler.type = "nobody";
+    p.job.scheduler.type = "stranger";
     assert_false(rb_engine_create(&p.plan, &engine, &err));
-    assert_says(&err, "nobody");
+    assert_says(&err, "stranger");
     small_plan_make(&p);
     p.nodes[0][1] = (struct rb_plan_nodes){.offer = LARGE, .count = 1};
     p.stages[0].n_nodes = 2;

@@ -127,14 +127,14 @@ static void dynamic_fluid_changes_only_what_pays(void **state)
     int widths[4], order[4];
     // Trials 0 and 1 should shrink to half a GPU, 3 grow to three GPUs; what a change costs decides.
     const int held[] = {1, 1, 1, 1};
-    const int64_t cheap[] = {0, 0, 0, 19}, dear[] = {0, 0, 0, 20};
+    const int64_t cheap[] = {0, 0, 0, 19}, costly[] = {0, 0, 0, 20};
     rb_fluid_dynamic(&toy, caps, held, cheap, widths, order);
     assert_int_equal(widths[3], 3); // 10 + 19 < 30
     assert_int_equal(widths[0], 1); // half of (8 + 0) is not less than 4
-    rb_fluid_dynamic(&toy, caps, held, dear, widths, order);
+    rb_fluid_dynamic(&toy, caps, held, costly, widths, order);
     assert_int_equal(widths[3], 1);
     const int waiting[] = {-1, -1, -1, -1};
-    rb_fluid_dynamic(&toy, caps, waiting, dear, widths, order);
+    rb_fluid_dynamic(&toy, caps, waiting, costly, widths, order);
     assert_int_equal(widths[3], 3); // nothing runs, nothing is lost
 }
 

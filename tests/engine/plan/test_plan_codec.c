@@ -268,12 +268,12 @@ static void a_job_of_an_unknown_tuner_is_refused(void **state)
     struct rb_plan out;
     struct rb_err err;
     random_plan_make(&p, 3);
-    p.job.scheduler.type = "nobody";
+    p.job.scheduler.type = "stranger";
     complete(&p, 3);
     write_plan(&p.plan, &text);
     rb_arena_init(&arena);
     assert_false(read_plan(rb_buf_str(&text), &arena, &out, &err));
-    assert_says(&err, "nobody");
+    assert_says(&err, "stranger");
     assert_string_equal(err.file, "plan.json");
     rb_arena_finish(&arena);
     rb_buf_finish(&text);

@@ -202,7 +202,7 @@ static void what_is_settled_stays(void **state)
 }
 
 // One job holds 2 of 8 GPUs and could have all of them: 3.1 times the speed.
-static void nobody_moves_more_often_than_its_age_has_room_for(void **state)
+static void no_one_moves_more_often_than_its_age_has_room_for(void **state)
 {
     (void)state;
     static const struct {
@@ -233,7 +233,7 @@ static void least_work_left_goes_first(void **state)
         assert_true(gpus_of(&m, j) <= gpus_of(&m, j - 1));
 }
 
-static void where_nobody_declared_least_service_goes_first(void **state)
+static void where_no_one_declared_least_service_goes_first(void **state)
 {
     (void)state;
     struct made_up m;
@@ -276,9 +276,9 @@ int main(void)
         cmocka_unit_test(every_division_can_be_carried_out),
         cmocka_unit_test(a_burst_is_let_in_at_once),
         cmocka_unit_test(what_is_settled_stays),
-        cmocka_unit_test(nobody_moves_more_often_than_its_age_has_room_for),
+        cmocka_unit_test(no_one_moves_more_often_than_its_age_has_room_for),
         cmocka_unit_test(least_work_left_goes_first),
-        cmocka_unit_test(where_nobody_declared_least_service_goes_first),
+        cmocka_unit_test(where_no_one_declared_least_service_goes_first),
         cmocka_unit_test(deadlines_and_weights_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

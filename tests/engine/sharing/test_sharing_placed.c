@@ -94,7 +94,7 @@ static void tiresias_demotes_for_good(void **state)
     tiresias->destroy(s);
 }
 
-// Seconds left on so many GPUs, by a table that every job carries.
+// Seconds left on a number of GPUs, by a table that every job carries.
 struct table {
     double left_s[9]; // from 1 GPU on; 0: cannot run
 };

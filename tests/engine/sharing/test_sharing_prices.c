@@ -104,7 +104,7 @@ static void a_deadline_pays_any_price(void **state)
     assert_int_equal(decide(options, jobs, 1, 1), 2);
     jobs[0].deadline_us = 3 * HOUR_S * RB_US_PER_S;
     assert_int_equal(decide(options, jobs, 1, 1), 1);
-    assert_int_equal(decide(options, jobs, 1, 2), 1); // the dear one goes back
+    assert_int_equal(decide(options, jobs, 1, 2), 1); // the costly one goes back
 }
 
 // ---- which node: an hour's stay, a round of a minute, half a minute of restart
@@ -149,7 +149,7 @@ static void the_node_that_saves_most_goes_first(void **state)
     }
 }
 
-// Nothing but the price tells the nodes apart, and the cheap one has not the lowest number.
+// Nothing but the price distinguishes the nodes, and the cheap one has not the lowest number.
 static void jobs_fill_the_cheaper_of_equal_nodes(void **state)
 {
     (void)state;
@@ -213,7 +213,7 @@ static int use_of(const struct kinds *k, int kind, const struct rb_shared_job *j
 
 // Holds where another GPU never helps more than the one before, and nothing is owned yet that a change would have to pay for: a
 // whole trace may well use more of what has become more expensive, since it then runs at other times.
-static void what_becomes_dearer_is_never_used_more(void **state)
+static void what_becomes_costlier_is_never_used_more(void **state)
 {
     (void)state;
     int n_fewer = 0;
@@ -240,7 +240,7 @@ static void what_becomes_dearer_is_never_used_more(void **state)
         k.uusd_per_hour[kind] += 1 + (int64_t)rb_stream_below(&draws, 9 * RB_UUSD);
         const int after = use_of(&k, kind, jobs, n_jobs);
         if (after > before)
-            fail_msg("seed %llu: %d nodes before, %d when they are dearer", (unsigned long long)seed, before, after);
+            fail_msg("seed %llu: %d nodes before, %d when they cost more", (unsigned long long)seed, before, after);
         n_fewer += after < before;
     }
     assert_true(n_fewer > 400); // it does matter
@@ -253,7 +253,7 @@ int main(void)
         cmocka_unit_test(a_deadline_pays_any_price),
         cmocka_unit_test(the_node_that_saves_most_goes_first),
         cmocka_unit_test(jobs_fill_the_cheaper_of_equal_nodes),
-        cmocka_unit_test(what_becomes_dearer_is_never_used_more),
+        cmocka_unit_test(what_becomes_costlier_is_never_used_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

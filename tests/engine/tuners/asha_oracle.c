@@ -205,7 +205,7 @@ static int waiting_place(const struct oracle *o, const struct oracle_trial *t)
     return reached;
 }
 
-void oracle_told(struct oracle *o, int trial, int64_t resource, double score)
+void oracle_report(struct oracle *o, int trial, int64_t resource, double score)
 {
     if (trial >= o->n_trials || !o->trials[trial].live)
         return;

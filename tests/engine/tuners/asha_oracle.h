@@ -36,7 +36,7 @@ struct oracle_group {
 void oracle_init(struct oracle *o, const struct rb_scheduler *s);
 enum rb_tuner_next oracle_next(struct oracle *o, struct oracle_group *out);
 enum rb_verdict oracle_reported(struct oracle *o, int trial, int64_t resource, double score);
-void oracle_told(struct oracle *o, int trial, int64_t resource, double score);
+void oracle_report(struct oracle *o, int trial, int64_t resource, double score);
 void oracle_close(struct oracle *o, enum rb_tuner_close what);
 int oracle_phase(const struct oracle *o);
 

@@ -106,7 +106,7 @@ static void ask(struct history *h, struct worker *w)
 static void tell(struct history *h, int trial, int64_t resource, double score)
 {
     h->tuner->ended(h->state, trial, resource, score);
-    oracle_told(&h->oracle, trial, resource, score);
+    oracle_report(&h->oracle, trial, resource, score);
 }
 
 static void end(struct history *h, struct worker *w, int64_t resource, double score)

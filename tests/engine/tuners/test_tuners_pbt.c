@@ -424,7 +424,7 @@ static void asynchronous_populations_end(void **unused)
     }
 }
 
-static void closed_it_copies_nobody(void **unused)
+static void closed_it_copies_no_one(void **unused)
 {
     (void)unused;
     for (int asynchronous = 0; asynchronous <= 1; asynchronous++) {
@@ -461,7 +461,7 @@ int main(void)
         cmocka_unit_test(members_are_compared_with_last_results),
         cmocka_unit_test(the_place_of_a_failed_member_waits),
         cmocka_unit_test(asynchronous_populations_end),
-        cmocka_unit_test(closed_it_copies_nobody),
+        cmocka_unit_test(closed_it_copies_no_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

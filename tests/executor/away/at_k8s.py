@@ -82,7 +82,7 @@ class AtK8s(unittest.TestCase):
         while self.controllers() and time.monotonic() < until:
             time.sleep(0.1)
         self.assertIn("does not answer: it has ended", self.say("status", run, expect=1).stderr)
-        for lease in self.cluster.objects("leases"):  # the pods of both go with their leases, whoever lives
+        for lease in self.cluster.objects("leases"):  # the pods of both go with their leases, even if no controller lives
             self.cluster.delete("leases", lease["metadata"]["name"])
         self.cluster.await_no_pods()
 

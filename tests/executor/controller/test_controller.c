@@ -459,26 +459,26 @@ static void believes_an_end_that_is_listed_no_more(void **state)
     fake_run_finish(&r);
 }
 
-// Where a cloud tells of changes, the next listing comes at once; where it does not, with the next poll. Nothing else is
+// Where a cloud reports changes, the next listing comes at once; where it does not, with the next poll. Nothing else is
 // different: what has changed, listings say.
 static void a_change_wakes_the_next_listing(void **state)
 {
     (void)state;
     int64_t took_us[2];
     int n_listings[2];
-    for (int tells = 0; tells < 2; tells++) {
+    for (int wakes = 0; wakes < 2; wakes++) {
         struct fake_run r;
         fake_run_init(&r, 1);
         r.poll_us = 60 * 1000000;
-        r.cloud.tells = tells;
+        r.cloud.wakes = wakes;
         fake_run_open(&r);
         fake_run_step_until(&r, 30 * 1000000);
         assert_int_equal(r.cloud.instances[0]->state, RB_INSTANCE_RUNNING); // within half a period
         finish_run(&r);
         assert_int_equal(r.outcome, RB_JOB_COMPLETE);
         assert_int_equal(report_of(&r).cost_uusd, fake_cloud_bill_uusd(&r.cloud, &r.billing));
-        took_us[tells] = r.v.now_us;
-        n_listings[tells] = r.cloud.n_listings;
+        took_us[wakes] = r.v.now_us;
+        n_listings[wakes] = r.cloud.n_listings;
         fake_run_finish(&r);
     }
     assert_true(took_us[1] < took_us[0] - 45 * 1000000);
@@ -759,7 +759,7 @@ static void who_is_asked_is_saved_and_goes_on_from_there(void **state)
     fake_run_finish(&r);
 }
 
-static void who_does_not_hear_is_killed_and_the_user_told_what_to_add(void **state)
+static void who_does_not_hear_is_killed_and_the_user_learns_what_to_add(void **state)
 {
     (void)state;
     struct fake_run r;
@@ -772,9 +772,9 @@ static void who_does_not_hear_is_killed_and_the_user_told_what_to_add(void **sta
     assert_int_equal(count_tasks(&r, RB_TASK_SAVED, 75), 0);
     assert_true(count_tasks(&r, RB_TASK_KILLED, -1) >= 1);
     assert_true(talked_of(&r, "did not give way within"));
-    const char *told = strstr(r.talk, "$RB_PREEMPT_FILE");
-    assert_non_null(told);
-    assert_null(strstr(told + 1, "$RB_PREEMPT_FILE")); // once is enough
+    const char *advice = strstr(r.talk, "$RB_PREEMPT_FILE");
+    assert_non_null(advice);
+    assert_null(strstr(advice + 1, "$RB_PREEMPT_FILE")); // once is enough
     assert_int_equal(failures(&r), 0);                 // it was our wish, not its fault
     fake_run_finish(&r);
 }
@@ -837,7 +837,7 @@ int main(void)
         cmocka_unit_test(a_failure_shows_the_last_output_without_escape_sequences),
         cmocka_unit_test(a_second_controller_is_refused),
         cmocka_unit_test(who_is_asked_is_saved_and_goes_on_from_there),
-        cmocka_unit_test(who_does_not_hear_is_killed_and_the_user_told_what_to_add),
+        cmocka_unit_test(who_does_not_hear_is_killed_and_the_user_learns_what_to_add),
         cmocka_unit_test(at_the_deadline_the_best_wins_and_its_checkpoint_is_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -49,7 +49,7 @@ static int offer_of(const struct market *m, const struct fake_instance *i)
         if (strcmp(m->offers[k].instance_type, i->type) == 0 && strcmp(m->offers[k].infra + 10, i->zone) == 0 &&
             m->offers[k].market == i->market)
             return k;
-    fail_msg("nobody offers %s in %s", i->type, i->zone);
+    fail_msg("no one offers %s in %s", i->type, i->zone);
     return -1;
 }
 

@@ -234,7 +234,7 @@ static void nodes_that_boot_are_not_given_up(void **state)
 }
 
 // What was asked to give way has its patience again; and a suspend is no unit of the resource.
-static void nobody_is_evicted_for_our_absence(void **state)
+static void no_one_is_evicted_for_our_absence(void **state)
 {
     (void)state;
     struct fake_run r;
@@ -389,7 +389,7 @@ int main(void)
         cmocka_unit_test(nodes_that_ended_in_the_gap_are_seen_in_the_listing),
         cmocka_unit_test(the_heartbeat_comes_at_once),
         cmocka_unit_test(nodes_that_boot_are_not_given_up),
-        cmocka_unit_test(nobody_is_evicted_for_our_absence),
+        cmocka_unit_test(no_one_is_evicted_for_our_absence),
         cmocka_unit_test(a_gap_is_not_a_lost_network),
         cmocka_unit_test(trials_without_a_network_are_not_taken_to_hang),
         cmocka_unit_test(what_hangs_is_found_behind_a_lost_network),

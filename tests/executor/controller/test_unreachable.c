@@ -1,4 +1,4 @@
-// The controller and a cloud that cannot be reached: what was never sent is not waited for, and what is waited for is told.
+// The controller and a cloud that cannot be reached: what was never sent is not waited for, and what is waited for is reported.
 #include "fake_run.h"
 
 #include <setjmp.h>
@@ -219,7 +219,7 @@ static void a_stop_that_waits_says_for_what_and_what_can_be_done(void **state)
         fake_run_open(&r);
         step_for(&r, 40 * 1000000);
         r.cloud.faults.unreachable = true;
-        step_for(&r, MINUTE_US); // the cloud's silence is known and told already
+        step_for(&r, MINUTE_US); // the cloud's silence is known and reported already
         if (back) {
             fake_run_close(&r);
             fake_run_open(&r);

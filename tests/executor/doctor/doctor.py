@@ -106,7 +106,7 @@ class Doctor(unittest.TestCase):
         self.assertEqual(found["permission", "%(type)s in %(infra)s" % GCP]["verdict"], "ok")
         self.assertEqual(found["image", "gcp/us-central1"]["verdict"], "ok")
 
-    def test_quotas_that_nobody_may_look_at_are_no_failure(self):
+    def test_quotas_that_no_one_may_look_at_are_no_failure(self):
         self.cloud(chaos="  - {where: {action: ListServiceQuotas}, "
                          "what: {error: {status: 400, code: AccessDeniedException, message: not authorized}}}\n")
         quota = self.only(self.doctor(self.plan(EC2)), "quota")
@@ -191,7 +191,7 @@ class Doctor(unittest.TestCase):
             self.assertRegex(clock["detail"], r"this machine is \d+ s behind")
             self.assertIn("set the clock", clock["remedy"])
 
-    def test_instances_that_nobody_looks_after(self):
+    def test_instances_that_no_one_looks_after(self):
         self.cloud()
         place = ("doctor", "--infra", "mock/us-east-1", "--state-dir", "state")
         self.assertEqual(self.only(self.doctor(*place[1:]), "instances")["verdict"], "ok")

@@ -60,7 +60,7 @@ static int64_t latency(struct fake_cloud *c)
 
 static void tell(struct fake_cloud *c)
 {
-    if (c->tells && c->wake)
+    if (c->wakes && c->wake)
         c->wake(c->wake_arg);
 }
 
@@ -324,7 +324,7 @@ static void launch(struct rb_provider *p, const struct rb_launch *wanted, rb_lau
     l->copy.count = rb_launch_count(wanted);
     assert(wanted->max_lifetime_s >= 3600); // every node has an end that the cloud brings about
     copy(l->copy.token, sizeof l->copy.token, wanted->token);
-    assert(!note_sent(c, wanted->token) || wanted->again); // said before, and by now nobody may remember
+    assert(!note_sent(c, wanted->token) || wanted->again); // said before, and by now no one may remember
     copy(l->copy.type, sizeof l->copy.type, wanted->instance_type);
     copy(l->copy.zone, sizeof l->copy.zone, wanted->zone);
     l->copy.market = wanted->market;
@@ -336,7 +336,7 @@ static void launch(struct rb_provider *p, const struct rb_launch *wanted, rb_lau
     if (late) {
         struct later *same = rb_xcalloc(1, sizeof *same);
         *same = *l;
-        same->session = UINT64_MAX; // nobody hears its answer
+        same->session = UINT64_MAX; // no one hears its answer
         after(c, (int64_t)(60e6 * chance(c)), launch_arrives, same);
     }
     if (late || c->faults.offline || chance(c) < c->faults.lost_request) {

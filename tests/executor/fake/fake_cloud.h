@@ -19,15 +19,15 @@ struct fake_faults {
     int64_t visible_after_us;    // at most; drawn per instance
     enum rb_err_code refuse_all; // every launch; RB_ERR_NONE: no
     enum rb_err_code unsent;     // every launch, by what is asked before it is sent; RB_ERR_NONE: no
-    int denied_launches;         // so many, as not permitted, whatever became of the token before
-    int refused_ends;            // so many terminations, as not permitted
+    int denied_launches;         // this many, as not permitted, whatever became of the token before
+    int refused_ends;            // this many terminations, as not permitted
     bool never_boots;            // instances stay pending
     bool vanishing;              // terminated instances are listed no more
     bool other_market;           // gives spot whatever was asked for
     bool second_zone;            // the first has no machine after all: launches go on to the next, and answer when that runs
     bool offline;                // nothing arrives there, and nothing comes back
     bool unreachable;            // likewise, and who asks knows that nothing was sent
-    bool silent;                 // machines do not answer logins, and nobody says that they are gone
+    bool silent;                 // machines do not answer logins, and no one says that they are gone
 };
 
 struct fake_instance {
@@ -60,7 +60,7 @@ struct fake_cloud {
     int64_t queue_mean_us;
     void (*died)(void *ctx, int instance); // its processes end with it
     void *died_ctx;
-    bool tells;         // of changes, to who watches
+    bool wakes;         // those who watch, when something changes
     rb_loop_fn *wake;   // NULL: no controller watches
     void *wake_arg;
     int n_listings;     // that were asked for
@@ -69,7 +69,7 @@ struct fake_cloud {
 void fake_cloud_init(struct fake_cloud *c, struct virtual_loop *v, uint64_t seed);
 void fake_cloud_finish(struct fake_cloud *c);
 struct rb_provider fake_cloud_provider(struct fake_cloud *c);
-void fake_cloud_new_session(struct fake_cloud *c); // the controller died: nobody listens any more
+void fake_cloud_new_session(struct fake_cloud *c); // the controller died: no one listens any more
 int fake_cloud_alive(const struct fake_cloud *c);  // instances that are not terminated
 int64_t fake_cloud_bill_uusd(const struct fake_cloud *c, const struct rb_billing *billing);
 struct fake_site fake_cloud_site(struct fake_cloud *c); // its running machines; the others are gone

@@ -220,7 +220,7 @@ static void gives_up_all(void *arg)
     struct later *l = arg;
     struct fake_machines *m = l->m;
     for (int i = m->n_nodes - 1; m->offline && is_current(l) && i >= 0; i--) {
-        const int node = i < m->n_nodes ? m->nodes[i].node : -1; // being told of one may make it forget others
+        const int node = i < m->n_nodes ? m->nodes[i].node : -1; // news of one may make it forget others
         if (node >= 0 && m->nodes[i].instance >= 0 && *set_up_of(m, m->nodes[i].instance))
             give_up(m, node, m->nodes[i].instance);
     }
@@ -295,7 +295,7 @@ static void deliver(struct fake_process *p)
     if (m->offline || p->held_up)
         return;
     struct virtual_loop *v = m->site.v;
-    if (virtual_loop_is_stopped(v)) { // it is read afterwards; if the stop was a long one, once the connection has told
+    if (virtual_loop_is_stopped(v)) { // it is read afterwards; if the stop was a long one, once the connection has reported
         const bool is_long = v->back_us == v->stopped_until_us - v->away_us;
         v->loop.timer_start(v, v->stopped_until_us - v->now_us + (is_long ? m->catch_up_us : 0), read_on, p);
         return;
@@ -483,7 +483,7 @@ static struct fake_process *create(struct fake_machines *m, const struct rb_task
         p->slots[p->n_slots].instance = instance_of(m, task->slots[p->n_slots].node);
         p->slots[p->n_slots].gpus = task->slots[p->n_slots].gpus;
         if (!is_alive(m, p->slots[p->n_slots].instance))
-            p->state = FAKE_KILLED; // the node has just died; its loss is told otherwise
+            p->state = FAKE_KILLED; // the node has just died; its loss is reported elsewhere
     }
     if (p->state == FAKE_RUNNING) {
         check_free(m, p);
@@ -542,7 +542,7 @@ static void yield(void *arg)
     if (wait_for_room(l, yield) || wait_for_network(l, yield))
         return;
     struct fake_process *p = find(l->m, l->trial, l->start);
-    if (p) // the file is there, whoever still listens
+    if (p) // the file is there, even if no one listens any more
         p->asked = true;
     free(l);
 }

@@ -133,7 +133,7 @@ void fake_run_make_anytime(struct fake_run *r, int64_t deadline_us)
     fake_run_make_asynchronous(r, RB_RULE_SPECULATE);
     struct rb_job *job = (struct rb_job *)r->plan->job;
     struct rb_plan_stage *stages = (struct rb_plan_stage *)r->plan->stages;
-    job->scheduler.min_resource = 100; // nobody is paused, and nobody gets to the end
+    job->scheduler.min_resource = 100; // no one is paused, and no one gets to the end
     job->scheduler.max_resource = 900;
     job->policy_options = (struct rb_policy_options){
         .speculation = true, .overhead = true, .admission = true, .resize_interval = 2, .atom_gpus = 2};

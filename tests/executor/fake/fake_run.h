@@ -35,7 +35,7 @@ struct fake_run {
     // Called after every turn.
     void (*observe)(void *ctx, struct fake_run *r, const struct rb_event *e);
     void *observe_ctx;
-    char talk[4096]; // what it told the user, the last bytes
+    char talk[4096]; // what it said to the user, the last bytes
 };
 
 // A job of 9 trials: (9 -> 1), (3 -> 3), (1 -> 9) epochs, 2 GPUs each on 4-GPU nodes.
@@ -52,7 +52,7 @@ void fake_run_finish(struct fake_run *r);
 
 void fake_run_open(struct fake_run *r); // journal (created if absent) and controller, started
 void fake_run_open_dying(struct fake_run *r, int64_t n, enum rb_journal_death how); // n 0: lives
-void fake_run_close(struct fake_run *r); // as if the process had ended: nobody hears what comes later
+void fake_run_close(struct fake_run *r); // as if the process had ended: no one hears what comes later
 // Steps until the controller has finished or virtual time passes limit_us; then closes it. true: finished.
 bool fake_run_until_finished(struct fake_run *r, int64_t limit_us);
 void fake_run_step_until(struct fake_run *r, int64_t at_us); // loop time

@@ -170,12 +170,12 @@ class Leases(CloudCase):
         run.send_signal(signal.SIGSTOP)
         stop = subprocess.Popen([os.path.join(self.bin_dir, "rbrun"), "stop", "crash", "--state-dir", self.state],
                                 env=self.crash.env, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        told = ""
-        while "kill -CONT" not in told:
+        said = ""
+        while "kill -CONT" not in said:
             line = stop.stderr.readline()
-            self.assertTrue(line, told)
-            told += line
-        self.assertIn("process %d is stopped" % run.pid, told)
+            self.assertTrue(line, said)
+            said += line
+        self.assertIn("process %d is stopped" % run.pid, said)
         run.send_signal(signal.SIGCONT)
         self.assertEqual(stop.wait(60), 0)
         stop.communicate()

@@ -289,7 +289,7 @@ class Runs(Boxed):
 
     def test_what_is_wrong_is_said_before_anything_starts(self):
         cases = [(dict(), ":1.3", 1, "RB4442", "there is no such image"),
-                 (dict(user="ann:other"), ":1.2", 5, "RB4443", "it is shown to nobody without a login"),
+                 (dict(user="ann:other"), ":1.2", 5, "RB4443", "it is shown to no one without a login"),
                  (dict(says_digest="md5:0123"), ":1.2", 1, "RB4444", "does not say its digest by sha256"),
                  (dict(trouble=9), ":1.2", 1, "RB4444", "status 503; try again, or name the image by its digest")]
         for options, tag, code, number, words in cases:
@@ -408,7 +408,7 @@ class Nodes(Boxed):
         registry.__enter__()
         self.nodes_find_podman()
         self.here.write("train.sh", TRAIN.replace("    sleep", """    if [ -e "$RB_PREEMPT_FILE" ]; then
-        echo "told $(cat "$RB_PREEMPT_FILE")"
+        echo "asked $(cat "$RB_PREEMPT_FILE")"
         echo "$((epoch - 1))" >"$RB_CHECKPOINT_DIR/epoch"
         exit 75
     fi
@@ -426,7 +426,7 @@ class Nodes(Boxed):
             report = reports(self.here.say("rbrun", "plan.json", "--json", "--yes"))
         self.assertEqual(report["outcome"], "complete")
         logs = "".join(self.logs())
-        self.assertRegex(logs, r"told reason=preempted seconds=1?[0-9]\n")
+        self.assertRegex(logs, r"asked reason=preempted seconds=1?[0-9]\n")
         epochs = [line for line in logs.splitlines() if line.startswith("epoch=")]
         self.assertEqual((len(epochs), len(set(epochs))), (20, 20)) # none was trained twice
 

@@ -108,8 +108,8 @@ static void no_more_is_used_than_owned(const struct rb_node *history)
     }
 }
 
-// Every start is told with its place; its reports are those of its trial, in order.
-static void starts_and_reports_are_told(const struct rb_report *report, const struct rb_node *history)
+// Every start is listed with its place; its reports are those of its trial, in order.
+static void starts_and_reports_are_reported(const struct rb_report *report, const struct rb_node *history)
 {
     assert_int_equal(rb_node_member(history, "starts")->n_children, report->n_tasks);
     for (const struct rb_node *s = rb_node_member(history, "starts")->first; s; s = s->next)
@@ -149,7 +149,7 @@ static void check(struct fake_run *r)
     parts_add_up(&report, doc.root);
     dollars_rise_to_the_bill(&report, doc.root);
     no_more_is_used_than_owned(doc.root);
-    starts_and_reports_are_told(&report, doc.root);
+    starts_and_reports_are_reported(&report, doc.root);
     instants_have_their_place(&report, doc.root);
 }
 
@@ -163,7 +163,7 @@ static void run_to_its_end(struct fake_run *r)
     check(r);
 }
 
-static void every_kind_of_run_tells_its_history(void **state)
+static void every_kind_of_run_has_its_history(void **state)
 {
     (void)state;
     for (int kind = 0; kind < 4; kind++) {
@@ -210,7 +210,7 @@ static void a_run_without_trouble_reaches_all_it_starts(void **state)
     fake_run_finish(&r);
 }
 
-static void hung_starts_are_told(void **state)
+static void hung_starts_are_reported(void **state)
 {
     (void)state;
     struct fake_run r;
@@ -230,7 +230,7 @@ static void hung_starts_are_told(void **state)
     fake_run_finish(&r);
 }
 
-// What the journal got after the report was made is not told.
+// What the journal got after the report was made is not in it.
 static void history_and_report_are_of_one_instant(void **state)
 {
     (void)state;
@@ -282,9 +282,9 @@ static void long_curves_are_thinned(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_kind_of_run_tells_its_history),
+        cmocka_unit_test(every_kind_of_run_has_its_history),
         cmocka_unit_test(a_run_without_trouble_reaches_all_it_starts),
-        cmocka_unit_test(hung_starts_are_told),
+        cmocka_unit_test(hung_starts_are_reported),
         cmocka_unit_test(history_and_report_are_of_one_instant),
         cmocka_unit_test(long_curves_are_thinned),
     };

@@ -354,7 +354,7 @@ static void cells_out_of_bounds_are_damaged(void **state)
         {"event", "json=x'00'"},
         {"launch", "node=-1"},
         {"launch", "node=4294967300"},
-        {"launch", "node=385875968"}, // arrays of so many
+        {"launch", "node=385875968"}, // arrays of that size
         {"task", "trial=385875968"},
         {"launch", "offer=-1"},
         {"launch", "launch_id='a/b'"},
@@ -433,7 +433,7 @@ static void half_a_line_of_the_launch_log_does_not_count(void **state)
     assert_non_null(strstr(err.message, "launches"));
 }
 
-static void lines_of_the_launch_log_that_nobody_wrote_are_damage(void **state)
+static void lines_of_the_launch_log_that_no_one_wrote_are_damage(void **state)
 {
     static const char junk_after_nul[] = "0123 aws\0junk\n";
     static const struct {
@@ -595,7 +595,7 @@ static void a_copy_is_whole_in_one_file(void **state)
     remove_journal(copy.path);
 }
 
-static void dies_as_it_is_told(void **state)
+static void dies_as_it_is_reported(void **state)
 {
     const struct place *p = *state;
     struct rb_journal *j = create(p);
@@ -640,12 +640,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(half_a_line_of_the_launch_log_does_not_count, setup, teardown),
         cmocka_unit_test_setup_teardown(an_event_from_before_the_last_is_damage, setup, teardown),
         cmocka_unit_test_setup_teardown(cells_out_of_bounds_are_damaged, setup, teardown),
-        cmocka_unit_test_setup_teardown(lines_of_the_launch_log_that_nobody_wrote_are_damage, setup, teardown),
+        cmocka_unit_test_setup_teardown(lines_of_the_launch_log_that_no_one_wrote_are_damage, setup, teardown),
         cmocka_unit_test_setup_teardown(create_never_replaces, setup, teardown),
         cmocka_unit_test_setup_teardown(refuses_what_it_does_not_know, setup, teardown),
         cmocka_unit_test_setup_teardown(only_a_run_that_is_here_is_opened, setup, teardown),
         cmocka_unit_test_setup_teardown(a_copy_is_whole_in_one_file, setup, teardown),
-        cmocka_unit_test_setup_teardown(dies_as_it_is_told, setup, teardown),
+        cmocka_unit_test_setup_teardown(dies_as_it_is_reported, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -86,7 +86,7 @@ static void failures_are_compared(void **unused)
             fail_msg("row %zu: \"%s\", \"%s\"", i, table[i].a, table[i].b);
 }
 
-static void the_last_lines_are_told(void **unused)
+static void the_last_lines_are_reported(void **unused)
 {
     (void)unused;
     char out[64], small[8];
@@ -106,7 +106,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_varies_is_left_out),
         cmocka_unit_test(failures_are_compared),
-        cmocka_unit_test(the_last_lines_are_told),
+        cmocka_unit_test(the_last_lines_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

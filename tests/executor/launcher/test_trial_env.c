@@ -178,7 +178,7 @@ static void every_variable_is_known(void **state)
 }
 
 // Written down nowhere unless the job lets it be tuned; the numbers are for a script to use as they are.
-static void a_tuned_batch_is_told(void **state)
+static void a_tuned_batch_is_reported(void **state)
 {
     (void)state;
     static const char *const ips[] = {"10.0.0.1", "10.0.0.2"};
@@ -202,7 +202,7 @@ static void a_tuned_batch_is_told(void **state)
     rb_arena_finish(&f.arena);
 }
 
-static void a_share_of_a_gpu_is_told(void **state)
+static void a_share_of_a_gpu_is_reported(void **state)
 {
     (void)state;
     static const struct {
@@ -262,7 +262,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(says_everything),
         cmocka_unit_test(how_often_a_trial_saves),       cmocka_unit_test(every_variable_is_known),
-        cmocka_unit_test(a_tuned_batch_is_told), cmocka_unit_test(a_share_of_a_gpu_is_told),
+        cmocka_unit_test(a_tuned_batch_is_reported), cmocka_unit_test(a_share_of_a_gpu_is_reported),
         cmocka_unit_test(no_deadline_is_empty),  cmocka_unit_test(a_trial_always_gets_the_same_configuration_and_seed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

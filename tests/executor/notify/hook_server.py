@@ -1,4 +1,4 @@
-"""A webhook's server: it fails as it is told to, keeps what it accepted, and verifies signatures as Standard Webhooks says."""
+"""A webhook's server: it fails on request, keeps what it accepted, and verifies signatures as Standard Webhooks says."""
 import base64
 import hashlib
 import hmac

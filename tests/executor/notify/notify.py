@@ -22,7 +22,7 @@ from real_run import RealRun, profile  # noqa: E402
 BIN = None
 MARK = "xyzzy" + "hunter2"
 SECRET = "whsec_" + "eHl6enlodW50ZXIyLWtleQ=="  # base64 of MARK and "-key"
-JOB = """name: told
+JOB = """name: heard
 metric: {name: val_acc, goal: maximize}
 parameters: {lr: {min: 0.1, max: 0.9}}
 scheduler: {type: sha, num_trials: 2, min_resource: 1, max_resource: 1, eta: 2, unit: epoch}
@@ -89,7 +89,7 @@ class Notify(unittest.TestCase):
             return f.read()
 
     def run_dir(self):
-        name, = (n for n in os.listdir(os.path.join(self.top, "state")) if n.startswith("told-"))
+        name, = (n for n in os.listdir(os.path.join(self.top, "state")) if n.startswith("heard-"))
         return os.path.join(self.top, "state", name)
 
     def outbox(self):
@@ -115,9 +115,9 @@ class Notify(unittest.TestCase):
         self.assertEqual(s.types(), ["started", "finished"])
         self.assertEqual(len(s.asked), 20)
         notice = s.taken[1][1]
-        self.assertEqual((notice["format"], notice["job"], notice["outcome"]), ("rb-notice/1", "told", "complete"))
+        self.assertEqual((notice["format"], notice["job"], notice["outcome"]), ("rb-notice/1", "heard", "complete"))
         self.assertEqual((notice["best"]["trial"], notice["best"]["metric"]), (1, "val_acc"))
-        self.assertRegex(notice["text"], r"^told-\S+ is over: complete, after .*; best: trial 1, val_acc 0\.6$")
+        self.assertRegex(notice["text"], r"^heard-\S+ is over: complete, after .*; best: trial 1, val_acc 0\.6$")
         self.assertEqual({row[3] for row in self.outbox()}, {"delivered"})
 
     def test_killed_between_event_and_delivery(self):
@@ -136,12 +136,12 @@ class Notify(unittest.TestCase):
 
     def test_a_server_that_is_away_until_the_run_is_over(self):
         away = self.server()
-        self.plan([{"webhook": away.url}, {"command": "cat >>\"$TOP/told\""}])
+        self.plan([{"webhook": away.url}, {"command": "cat >>\"$TOP/heard\""}])
         away.stop()
         begun = time.monotonic()
         said = self.rbrun("plan.json", "--yes", RB_TEST_NOTIFY_MS="60000").stderr
         self.assertLess(time.monotonic() - begun, 50)
-        self.assertRegex(said, r"2 notices were not delivered: webhook http://127\.0\.0\.1:\d+/hook: .*; `rbrun notify told-\S+` tries again")
+        self.assertRegex(said, r"2 notices were not delivered: webhook http://127\.0\.0\.1:\d+/hook: .*; `rbrun notify heard-\S+` tries again")
         done = self.rbrun("notify", "--wait", "1s", expect=1)
         self.assertEqual(done.stdout, "0 delivered, 2 left\n")
         self.assertRegex(done.stderr, r"2 notices were not delivered: webhook .* \[RB4402\]")
@@ -149,7 +149,7 @@ class Notify(unittest.TestCase):
         threading.Thread(target=away.http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
         self.assertEqual(self.rbrun("notify").stdout, "2 delivered, 0 left\n")
         self.expect_ids(away, 2)
-        self.assertEqual([json.loads(line)["type"] for line in self.read("told").splitlines()], ["started", "finished"])
+        self.assertEqual([json.loads(line)["type"] for line in self.read("heard").splitlines()], ["started", "finished"])
 
     def test_a_hook_that_is_gone_and_one_that_chooses(self):
         gone, chosen = self.server(lambda n: 410), self.server()
@@ -195,7 +195,7 @@ class Notify(unittest.TestCase):
         os.remove(os.path.join(self.top, "hold"))
         self.rbrun("resume", SLACK_URL=s.url)
         self.assertEqual([list(body) for _, body in s.taken], [["text"]])
-        self.assertRegex(s.taken[0][1]["text"], r"^told-\S+ goes on$")
+        self.assertRegex(s.taken[0][1]["text"], r"^heard-\S+ goes on$")
 
     def test_mail_and_commands(self):
         self.here.write("bin/sendmail", "#!/bin/sh\necho \"$0 $*\" >>\"$HOME/mail\"\ncat >>\"$HOME/mail\"\n")
@@ -205,11 +205,11 @@ class Notify(unittest.TestCase):
                        {"webhook": "http://127.0.0.1:1/", "secret": "HOOK_SECRET", "on": ["resumed"]}],
                       HOOK_SECRET=SECRET, AWS_SECRET_ACCESS_KEY=MARK)
         mail, seen, said = map(self.read, ("mail", "seen", "said"))
-        self.assertRegex(mail, r"\A\S*sendmail -t -i\nTo: ann@example\.org\nSubject: rubberband: finished: told-\S+\n"
+        self.assertRegex(mail, r"\A\S*sendmail -t -i\nTo: ann@example\.org\nSubject: rubberband: finished: heard-\S+\n"
                                r"Auto-Submitted: auto-generated\nMIME-Version: 1\.0\nContent-Type: text/plain; charset=utf-8\n"
                                r"\ntold-\S+ is over: complete, .*\n\n\{\"format\":\"rb-notice/1\".*\}\n\Z")
         self.assertIn("RB_EVENT=finished\n", seen)
-        self.assertIn("RB_RUN_ID=told-", seen)
+        self.assertIn("RB_RUN_ID=heard-", seen)
         self.assertNotIn("HOOK_SECRET", seen + self.read("trials"))
         self.assertNotIn(MARK, seen)
         self.assertEqual(json.loads(said)["type"], "finished")

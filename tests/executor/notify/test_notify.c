@@ -137,14 +137,14 @@ static bool dies_at(int64_t n, enum rb_journal_death how, int *resumed)
     assert_true(r.finished);
     assert_true(rb_journal_open(r.journal_path, &journal, &err));
     assert_true(rb_journal_each_event(journal, see, &events, &err));
-    int n_told[RB_NOTICE_KINDS] = {0};
-    take_all(journal, &r.arena, n_told);
+    int n_sent[RB_NOTICE_KINDS] = {0};
+    take_all(journal, &r.arena, n_sent);
     rb_journal_close(journal);
-    assert_int_equal(n_told[RB_NOTICE_STARTED], 1);
-    assert_int_equal(n_told[RB_NOTICE_FINISHED], 1);
-    assert_int_equal(n_told[RB_NOTICE_NODE_LOST], events.n[RB_EVENT_NODE_LOST]);
-    assert_true(n_told[RB_NOTICE_RESUMED] <= died); // neither before it began nor after its end
-    *resumed += n_told[RB_NOTICE_RESUMED];
+    assert_int_equal(n_sent[RB_NOTICE_STARTED], 1);
+    assert_int_equal(n_sent[RB_NOTICE_FINISHED], 1);
+    assert_int_equal(n_sent[RB_NOTICE_NODE_LOST], events.n[RB_EVENT_NODE_LOST]);
+    assert_true(n_sent[RB_NOTICE_RESUMED] <= died); // neither before it began nor after its end
+    *resumed += n_sent[RB_NOTICE_RESUMED];
     fake_run_finish(&r);
     return died;
 }
@@ -292,7 +292,7 @@ static struct rb_outbox_notice latest(struct bench *b)
     return n;
 }
 
-static void losses_are_told_once_a_minute(void **state)
+static void losses_are_reported_once_a_minute(void **state)
 {
     struct bench b;
     (void)state;
@@ -327,7 +327,7 @@ static void losses_are_told_once_a_minute(void **state)
     finish(&b);
 }
 
-static void a_budget_is_told_of_once(void **state)
+static void a_budget_is_reported_once(void **state)
 {
     struct bench b;
     struct rb_progress now;
@@ -372,8 +372,8 @@ int main(void)
         cmocka_unit_test(none_is_lost_and_none_is_invented),
         cmocka_unit_test(says_that_it_is_cut_off_and_that_it_is_back),
         cmocka_unit_test(tries_again_for_24_hours),
-        cmocka_unit_test(losses_are_told_once_a_minute),
-        cmocka_unit_test(a_budget_is_told_of_once),
+        cmocka_unit_test(losses_are_reported_once_a_minute),
+        cmocka_unit_test(a_budget_is_reported_once),
         cmocka_unit_test(a_journal_without_an_outbox_has_nothing_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,7 +28,7 @@ checkpoint_s: 0.1
 provisioning: [{infra: "*", instance_type: "*", market: "*", queue_s: 0, init_s: 0.3, capacity_failure: 0}]
 """
 
-TOLD = re.compile(r"batch (\d+): (\d+) GPUs, (\d+) samples, (\d+) more gradients a step; learning rate times (\S+)")
+BATCH_LINE = re.compile(r"batch (\d+): (\d+) GPUs, (\d+) samples, (\d+) more gradients a step; learning rate times (\S+)")
 
 
 class BatchTuning(unittest.TestCase):
@@ -76,20 +76,20 @@ class BatchTuning(unittest.TestCase):
         for path in sorted(glob.glob(os.path.join(run, "logs", "trial-*.log")), key=self.start_of):
             trial, stage, _ = self.start_of(path)
             with open(path, encoding="utf-8") as f:
-                told = TOLD.search(f.read())
-            if told:  # one that was killed may have said nothing yet
-                starts.append((trial, stage, *self.check_start(trial, stage, told, reports)))
+                line = BATCH_LINE.search(f.read())
+            if line:  # one that was killed may have said nothing yet
+                starts.append((trial, stage, *self.check_start(trial, stage, line, reports)))
         return starts, reports
 
     @staticmethod
     def start_of(path):
         return tuple(int(n) for n in re.search(r"trial-(\d+)\.stage-(\d+)\.attempt-(\d+)\.log$", path).groups())
 
-    def check_start(self, trial, stage, told, reports):
-        total, gpus, per_gpu, more = (int(n) for n in told.groups()[:4])
-        factor = float(told.group(5))
+    def check_start(self, trial, stage, line, reports):
+        total, gpus, per_gpu, more = (int(n) for n in line.groups()[:4])
+        factor = float(line.group(5))
         self.assertEqual(total, gpus * per_gpu * (more + 1))
-        self.assertTrue(INITIAL <= total <= LARGEST and per_gpu <= PER_GPU, told.group(0))
+        self.assertTrue(INITIAL <= total <= LARGEST and per_gpu <= PER_GPU, line.group(0))
         before = [e for e in reports if e["trial"] == trial and e["resource"] <= (1 << stage) // 2]
         if not before:
             self.assertEqual((total, factor), (INITIAL, 1.0))
@@ -131,7 +131,7 @@ class BatchTuning(unittest.TestCase):
         self.assertTrue(any(total > INITIAL for _, _, total, _ in starts))
         self.assertIn(" 0 orders differ", self.run_command("rbrun", "replay", "--state-dir", state).stdout)
 
-    def test_without_a_batch_in_the_job_nothing_is_told(self):
+    def test_without_a_batch_in_the_job_nothing_is_reported(self):
         with open(self.job, encoding="utf-8") as f:
             text = f.read()
         with open(self.job, "w", encoding="utf-8") as f:

@@ -177,7 +177,7 @@ class MarkedSecrets(unittest.TestCase):
         self.assertFalse(os.WCOREDUMP(status))
         self.crash.run(["rbrun", "gc", "--older-than", "0s", "--state-dir", self.state])
 
-    def test_nobody_else_may_look_into_the_process(self):
+    def test_no_one_else_may_look_into_the_process(self):
         """What a process that is not dumpable has in /proc belongs to root, even if the process does not."""
         user = 65534 if os.geteuid() == 0 else os.geteuid()
         copy = os.path.join(self.folder, "rbrun")  # the build may lie where that user may not go

@@ -42,7 +42,7 @@ if [ -n "$RB_RESUME_FROM" ]; then
     cat "$RB_RESUME_FROM/state" >"$state"
     echo "began with $(cat "$RB_RESUME_FROM/epoch" "$RB_RESUME_FROM/state" | sha256sum)"
 fi
-echo "clone of ${RB_PARENT_TRIAL_ID-nobody}"
+echo "clone of ${RB_PARENT_TRIAL_ID-no one}"
 [ "$epoch" -eq "$RB_RESOURCE_START" ] || { echo "wrong checkpoint: $epoch, expected $RB_RESOURCE_START"; exit 8; }
 while [ "$epoch" -lt "$RB_RESOURCE_END" ]; do
     epoch=$((epoch + 1))
@@ -91,7 +91,7 @@ class Lineage:
             self.assertIn("trial %d" % t["parent"], t["because"])
             self.explored(trials[t["parent"]]["params"], t["params"])
         self.assertEqual(trials[2]["state"], "failed")
-        self.assertIn("clone of nobody", log_of(run_dir, 0, 0))
+        self.assertIn("clone of no one", log_of(run_dir, 0, 0))
         return trials
 
     def explored(self, parent, child):

@@ -91,7 +91,7 @@ class RealRuns(CloudCase):
         self.assertEqual(self.alive(), [])
         self.resume_to_the_end()
 
-    def test_a_cloud_that_is_not_reached_is_told_before_the_run_begins(self):
+    def test_a_cloud_that_is_not_reached_is_reported_before_the_run_begins(self):
         done = self.rbrun(self.plan, expect=1, AWS_ENDPOINT_URL="http://127.0.0.1:1")
         self.assertIn("two.gpus in mock/us-east-1: RunInstances (dry run): http://127.0.0.1:1: ", done.stderr)
         self.assertEqual(os.listdir(self.state) if os.path.exists(self.state) else [], [])
@@ -124,16 +124,16 @@ class RealRuns(CloudCase):
         self.rbrun(self.planned("beyond", kill9.JOB.replace("run: sh train.sh", "run: " + json.dumps(on))))
         report = self.report()
         self.assertEqual(report["outcome"], "complete")
-        told = [w["text"] for w in report["warnings"] if "(RB_RESOURCE_END): it is ended there" in w["text"]]
-        self.assertEqual(len(told), 1, report["warnings"])
-        self.assertRegex(told[0], r"^trial \d reported epoch 2, but was to stop at 1 ")
+        warned = [w["text"] for w in report["warnings"] if "(RB_RESOURCE_END): it is ended there" in w["text"]]
+        self.assertEqual(len(warned), 1, report["warnings"])
+        self.assertRegex(warned[0], r"^trial \d reported epoch 2, but was to stop at 1 ")
         self.assertLess(report["best"]["metric"], 0.99)  # what was trained beyond does not count
 
-    def test_links_in_checkpoints_are_told_once(self):
+    def test_links_in_checkpoints_are_reported_once(self):
         job = kill9.JOB.replace("run: sh train.sh", "run: sh train.sh && ln -sf epoch $RB_CHECKPOINT_DIR/latest")
         self.rbrun(self.planned("linked", job))
-        told = [w["text"] for w in self.report()["warnings"] if "symbolic link (./latest)" in w["text"]]
-        self.assertEqual(len(told), 1)
+        warned = [w["text"] for w in self.report()["warnings"] if "symbolic link (./latest)" in w["text"]]
+        self.assertEqual(len(warned), 1)
         refused = self.rbrun("fetch", "crash", "--best", os.path.join(self.folder, "linked"), expect=2).stderr
         self.assertIn("./latest", refused)
 
@@ -185,7 +185,7 @@ class RealRuns(CloudCase):
         self.rbrun("stop", "crash")
         self.assertEqual(self.alive(), [])
 
-    def test_a_stop_tells_what_the_process_at_work_waits_for(self):
+    def test_a_stop_says_what_the_process_at_work_waits_for(self):
         process = self.start(self.slow_plan())
         self.wait_for(process, "is ready")
         self.cloud.process.send_signal(signal.SIGSTOP)  # no answer from it
@@ -339,8 +339,8 @@ class RealRuns(CloudCase):
         time.sleep(2)  # the lease lapses
         mine = self.rbrun(*gc)
         self.assertIn("belongs to %s@gone.lab: left alone" % user(), mine.stderr)
-        nobody = self.rbrun(*gc, "--owner", user() + "@gone")
-        self.assertIn(" 0 instances left over", nobody.stdout)  # no part of a name will do
+        none_found = self.rbrun(*gc, "--owner", user() + "@gone")
+        self.assertIn(" 0 instances left over", none_found.stdout)  # no part of a name will do
         self.assertEqual(self.alive(), left)
         self.rbrun(*gc, "--owner", user() + "@gone.lab")
         self.assertEqual(self.alive(), [])

@@ -107,14 +107,14 @@ def check(bin_dir, case):
 
 
 CASES = [
-    # Cold starts are told to take 15 s, and take less than one: what the guard thinks of depends on the deadline alone.
+    # Cold starts are declared to take 15 s, and take less than one: what the guard thinks of depends on the deadline alone.
     {"deadline": "10m", "epochs": 6, "queue_s": 5, "init_s": 10, "spells": False, "dies": True,
      "markets": ["spot", "spot"], "says": ["on spot"]},
     {"deadline": "10m", "epochs": 6, "queue_s": 5, "init_s": 10, "spells": True, "dies": True,
      "markets": ["spot", "spot"], "says": ["on spot"]},
     {"deadline": "51s", "epochs": 6, "queue_s": 5, "init_s": 10, "spells": False, "dies": True,
      "markets": ["spot", "on_demand"], "says": ["on spot", "on demand"]},
-    # Here they take what they are told to, and the work without a save soon exceeds the slack.
+    # Here they take what is declared, and the work without a save soon exceeds the slack.
     {"deadline": "28s", "epochs": 20, "queue_s": 0.2, "init_s": 0.2, "spells": False, "dies": False,
      "markets": ["spot", "on_demand"], "says": ["on spot", "off spot"]},
 ]

@@ -400,15 +400,15 @@ class Programs(unittest.TestCase):
         heard = self.heard()
         with open(os.path.join(self.top, "toy_1.csv"), encoding="utf-8") as f:
             rows = {tuple(line.split(",")[:2]) for line in list(f)[1:]}
-        asked, told = None, []
+        asked, suggested = None, []
         for m in heard:
             if m["type"] == "ask":
                 asked = m["trial"]
             if m["type"] == "replay":  # the row that it is instead, before anything that it reports
                 self.assertEqual(m["trial"], asked)
-                told.append(("%.2f" % m["values"]["lr"], m["values"]["kind"]))
-                self.assertEqual(len(set(told)), len(told))
-                self.assertIn(told[-1], rows)
+                suggested.append(("%.2f" % m["values"]["lr"], m["values"]["kind"]))
+                self.assertEqual(len(set(suggested)), len(suggested))
+                self.assertIn(suggested[-1], rows)
                 self.assertLess(abs(m["values"]["lr"] - expected(asked)["lr"]), 0.2)
         self.assertEqual(len([m for m in heard if m["type"] == "replay"]), 6)
         self.on_a_table("good", replicates=2)

@@ -69,7 +69,7 @@ static void on_ready(void *arg, int fd, int ready)
         w->loop->watch(w->loop->ctx, fd, 0, NULL, NULL);
 }
 
-static void descriptors_are_watched_until_told(void **state)
+static void descriptors_are_watched_until_they_are_dropped(void **state)
 {
     (void)state;
     struct world w;
@@ -94,7 +94,7 @@ static void ignore_once(void *arg, int fd, int ready)
         w->loop->watch(w->loop->ctx, fd, 0, NULL, NULL);
 }
 
-// An error condition keeps being told until the watch is removed, like anything else that is ready.
+// An error condition keeps being reported until the watch is removed, like anything else that is ready.
 static void errors_do_not_end_a_watch(void **state)
 {
     (void)state;
@@ -170,7 +170,7 @@ static void raise_three(void *arg)
     raise(SIGINT);
 }
 
-// Of a closed terminal the kernel tells, and the shell; `timeout` tells its child, and its group with the child in it.
+// A closed terminal sends one from the kernel and one from the shell; `timeout` signals its child, and its group with the child in it.
 static void signals_that_come_together_are_one(void **state)
 {
     (void)state;
@@ -313,7 +313,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(timers_fire_in_order_and_not_early),
-        cmocka_unit_test(descriptors_are_watched_until_told),
+        cmocka_unit_test(descriptors_are_watched_until_they_are_dropped),
         cmocka_unit_test(errors_do_not_end_a_watch),
         cmocka_unit_test(http_runs_on_it),
         cmocka_unit_test(signals_that_come_together_are_one),

@@ -1,7 +1,7 @@
 // Any bytes as requests to the mock's Kubernetes front, one after another, ten seconds apart: whatever is asked, the
 // answer is JSON with a status that HTTP knows, refusals are Statuses, and no order is about a pod that is not in the
 // ledger. A request is a line METHOD PATH[?QUERY] and a body, up to a line of three dashes. Pods that are started run
-// until they are told to end.
+// until they are asked to end.
 #include "fuzz.h"
 #include "fuzz_request.h"
 

@@ -86,7 +86,7 @@ static bool warns_of(const struct rb_plan *plan, const char *words)
 
 // ---- plans of the whole job
 
-static void a_plan_keeps_its_promise_in_runs_that_nobody_has_seen(void **state)
+static void a_plan_keeps_its_promise_in_runs_that_no_one_has_seen(void **state)
 {
     (void)state;
     enum { N = 2048 };
@@ -132,7 +132,7 @@ static void phases_sum_to_the_whole(void **state)
     case_finish(&c);
 }
 
-static void nobody_else_is_cheaper(void **state)
+static void no_one_else_is_cheaper(void **state)
 {
     (void)state;
     struct rb_case c;
@@ -471,9 +471,9 @@ static void no_plan_is_reported_that_keeps_less_than_was_asked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_plan_keeps_its_promise_in_runs_that_nobody_has_seen),
+        cmocka_unit_test(a_plan_keeps_its_promise_in_runs_that_no_one_has_seen),
         cmocka_unit_test(phases_sum_to_the_whole),
-        cmocka_unit_test(nobody_else_is_cheaper),
+        cmocka_unit_test(no_one_else_is_cheaper),
         cmocka_unit_test(plans_that_no_small_step_leads_to_are_found),
         cmocka_unit_test(every_plan_of_a_small_job),
         cmocka_unit_test(a_smaller_part_compares_by_fewer_runs),

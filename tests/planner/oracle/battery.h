@@ -23,7 +23,7 @@ struct battery_options {
     int runs;         // of the oracle, for every plan's figures
     int most_runs;    // of one plan of the space beside a proof
     double most_plans; // a larger space is not looked through
-    int n_seeds, every_seeds; // one job in so many is planned with so many seeds; 0: none
+    int n_seeds, every_seeds; // one job in `every_seeds` is planned with n_seeds seeds; 0: none
     double sure;      // |z| that no figure of a true program reaches
     double sure_plan; // likewise, of each of the plans of the spaces
     bool verbose;

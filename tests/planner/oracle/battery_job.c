@@ -9,7 +9,7 @@
 
 #define N_PROBES    24 // random plans from which constraints are chosen
 #define PROBE_RUNS  256
-#define EVERY_SMALL 2 // one job in so many is small enough for brute force
+#define EVERY_SMALL 2 // one job in this many is small enough for brute force
 
 // ---- picking
 

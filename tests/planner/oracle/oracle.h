@@ -49,7 +49,7 @@ struct oracle {
 bool oracle_init(struct oracle *o, const struct rb_job *job, const struct rb_profile *profile,
                  const struct rb_offer *offers, int n_offers, uint64_t seed);
 
-// Mean seconds of a unit of resource on so many GPUs of the offer's nodes; false: that layout is not allowed.
+// Mean seconds of a unit of resource on this many GPUs of the offer's nodes; false: that layout is not allowed.
 bool oracle_unit_s(const struct oracle *o, int offer, int gpus, double *out_s);
 // Mean seconds a request waits.
 double oracle_queue_mean_s(const struct oracle *o, int offer);

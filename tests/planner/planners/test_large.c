@@ -359,7 +359,7 @@ static void what_static_can_plan_needs_no_time(void **state)
 }
 
 // The type that is cheapest for the work is too slow, and so are some more: the first that static looks at.
-static void dear_and_fast_offers_are_looked_at_without_time(void **state)
+static void costly_fast_offers_are_looked_at_without_time(void **state)
 {
     (void)state;
     struct rb_case c;
@@ -415,7 +415,7 @@ int main(void)
         cmocka_unit_test(a_limit_that_is_too_short_is_said_at_once),
         cmocka_unit_test(the_limit_is_kept_where_a_market_is_mostly_down),
         cmocka_unit_test(what_static_can_plan_needs_no_time),
-        cmocka_unit_test(dear_and_fast_offers_are_looked_at_without_time),
+        cmocka_unit_test(costly_fast_offers_are_looked_at_without_time),
         cmocka_unit_test(spot_that_cannot_be_replayed_is_left_out_aloud),
         cmocka_unit_test(evaluation_stops_between_replicates),
     };

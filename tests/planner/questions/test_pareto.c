@@ -98,7 +98,7 @@ static bool is_open(const struct rb_case *c, const struct rb_estimate *e)
     return fabs(e->p_both - c->req.confidence) <= 0.005 + 4 * e->stderr_.p_both;
 }
 
-// Every point of a frontier, of every planner: whatever neighbours lent, and however few runs would have told it. Returns how many
+// Every point of a frontier, of every planner: whatever neighbours lent, and however few runs would have found it. Returns how many
 // are proved.
 static int compare_with_plans(struct rb_case *c)
 {
@@ -257,7 +257,7 @@ static void per_minute_is_over_the_step(void **state)
     assert_int_equal(rb_marginal_per_minute(&m, 7), 14);
 }
 
-// Too tight a deadline has no marginal, and the tightest is told.
+// Too tight a deadline has no marginal, and the tightest is reported.
 static void a_deadline_that_no_plan_keeps(void **state)
 {
     struct rb_case c;

@@ -1,5 +1,5 @@
-// Frontiers of plans that are told by runs, of nodes that may be taken back and of asynchronous jobs: few runs tell a point, every
-// point keeps its deadline by them, none is dearer than a plan of its own deadline beyond what these runs err by, in cost and in
+// Frontiers of plans whose chances are known from runs, of nodes that may be taken back and of asynchronous jobs: few runs decide a point, every
+// point keeps its deadline by them, none costs more than a plan of its own deadline beyond what these runs err by, in cost and in
 // probability, and no point is bought with fewer configurations.
 #include "case.h"
 
@@ -81,7 +81,7 @@ static double surer(double confidence)
     return confidence + 2 * sqrt(confidence * (1 - confidence) / POINT_SAMPLES);
 }
 
-static void expect_no_dearer(struct rb_case *c, const struct rb_pareto *pareto, int64_t deadline_us)
+static void expect_no_costlier(struct rb_case *c, const struct rb_pareto *pareto, int64_t deadline_us)
 {
     struct rb_plan plan;
     struct rb_plan_result result;
@@ -103,12 +103,12 @@ static void expect_plans(struct rb_case *c, const struct rb_pareto *pareto)
     int n = 0;
     for (int i = 0; i < pareto->n_points; i++) {
         if (strcmp(pareto->points[i].planner, "optimal") == 0 && n++ % 2 == 0) // neighbours share most candidates
-            expect_no_dearer(c, pareto, pareto->points[i].deadline_us);
+            expect_no_costlier(c, pareto, pareto->points[i].deadline_us);
     }
     assert_true(n >= 4);
 }
 
-static void points_keep_their_deadline_and_are_no_dearer_than_a_plan_of_it(void **state)
+static void points_keep_their_deadline_and_are_no_costlier_than_a_plan_of_it(void **state)
 {
     static void (*const begin[])(struct rb_case *) = {begin_spot, begin_asynchronous};
     (void)state;
@@ -144,7 +144,7 @@ static void no_point_starts_fewer_configurations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(points_keep_their_deadline_and_are_no_dearer_than_a_plan_of_it),
+        cmocka_unit_test(points_keep_their_deadline_and_are_no_costlier_than_a_plan_of_it),
         cmocka_unit_test(no_point_starts_fewer_configurations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

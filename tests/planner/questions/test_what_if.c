@@ -1,5 +1,5 @@
 // Scenarios: what they change and nothing else, that their rows are what planning the changed inputs gives, byte for byte,
-// and that mistakes in them are told by name.
+// and that mistakes in them are reported by name.
 #include "case.h"
 
 #include "planner/questions/what_if.h"
@@ -149,7 +149,7 @@ static void prices_are_rounded_up(void **state)
 
 // --- mistakes
 
-static void mistakes_are_told(void **state)
+static void mistakes_are_reported(void **state)
 {
     static const struct {
         const char *text, *key, *words;
@@ -342,7 +342,7 @@ int main(void)
         cmocka_unit_test(nothing_else_changes),
         cmocka_unit_test(the_request_is_the_base),
         cmocka_unit_test(prices_are_rounded_up),
-        cmocka_unit_test(mistakes_are_told),
+        cmocka_unit_test(mistakes_are_reported),
         cmocka_unit_test(rows_equal_planning_from_scratch),
         cmocka_unit_test(shared_runs_are_those_of_their_own_plans),
         cmocka_unit_test(infeasible_base),

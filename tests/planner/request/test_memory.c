@@ -142,7 +142,7 @@ static void kept_draws_are_counted(void **state)
     job_finish(&job);
 }
 
-// A job whose draws alone would take more than the limit: none are kept, and its plan is told the same.
+// A job whose draws alone would take more than the limit: none are kept, and its plan is the same.
 static void draws_without_room_are_not_kept(void **state)
 {
     enum { SAMPLES = 100000 };
@@ -156,9 +156,9 @@ static void draws_without_room_are_not_kept(void **state)
     const size_t bytes = rb_scenario_kept_bytes(&job.scenario);
     req.memory_limit_bytes = (int64_t)bytes - 1;
     rb_search_keep_draws(&job.scenario, &req);
-    const struct rb_estimate anew = by_replicates(&job, SAMPLES, 2);
+    const struct rb_estimate again = by_replicates(&job, SAMPLES, 2);
     assert_int_equal(rb_scenario_kept_bytes(&job.scenario), 0);
-    assert_memory_equal(&kept, &anew, sizeof kept);
+    assert_memory_equal(&kept, &again, sizeof kept);
     job_finish(&job);
 }
 

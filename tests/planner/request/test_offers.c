@@ -151,8 +151,8 @@ static void no_size_fits(void **state)
     case_finish(&c);
 }
 
-// Six zones of fifty types are more than can be planned over: the dearest zone of each goes, and it is said.
-static void dear_zones_are_left_out_aloud(void **state)
+// Six zones of fifty types are more than can be planned over: the costliest zone of each goes, and it is said.
+static void costly_zones_are_left_out_aloud(void **state)
 {
     (void)state;
     static const struct row row = {"infra: [aws/us-east-1], spot: never", "", NULL, 0, NULL, NULL};
@@ -626,7 +626,7 @@ int main(void)
         cmocka_unit_test(a_job_that_stays_nowhere_is_infeasible),
         cmocka_unit_test(measured_readings_are_named),
         cmocka_unit_test(no_size_fits),
-        cmocka_unit_test(dear_zones_are_left_out_aloud),
+        cmocka_unit_test(costly_zones_are_left_out_aloud),
         cmocka_unit_test(spot_needs_a_hazard),
         cmocka_unit_test(safe_plans_are_on_demand_and_name_spot),
         cmocka_unit_test(a_safe_plan_leaves_time_for_spot),

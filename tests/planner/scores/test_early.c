@@ -1,7 +1,7 @@
-// Nodes requested before the barrier at which they are needed: where that pays, where it does not, and that what is told of
+// Nodes requested before the barrier at which they are needed: where that pays, where it does not, and that what is said of
 // it is what the simulator says.
 //
-// Eight trials halve to one on cheap slow machines or on dear fast ones, which take six minutes to come. Where the deadline
+// Eight trials halve to one on cheap slow machines or on costly fast ones, which take six minutes to come. Where the deadline
 // asks for the fast ones after some stages, waiting for them costs time that more expensive plans make up for.
 #include "case.h"
 
@@ -103,7 +103,7 @@ static void early_requests_pay(void **state)
     assert_true(plan.bound.gap >= 0);
     assert_non_null(strstr(plan.bound.why_not, "without early requests"));
 
-    // On draws that no one has used, what is told holds; and without the requests it is late.
+    // On draws that no one has used, what is said holds; and without the requests it is late.
     fresh_runs(&c, &plan, plan.stages, &fresh);
     assert_true(fresh.p_deadline + 4 * fresh.stderr_.p_deadline >= c.req.confidence);
     assert_true(llabs(fresh.cost_uusd.mean - plan.estimate.cost_uusd.mean) <=

@@ -90,13 +90,13 @@ static void check_plan(const struct rb_scenario *s, const struct plan *p, struct
             continue;
         tally->n_equal++;
         int n_nodes = 0;
-        double dearest = 0;
+        double highest = 0;
         for (int i = 0; i < p->n; i++) {
             n_nodes += p->nodes[i].count - kept_nodes(p, i);
-            dearest = fmax(dearest, (double)s->offers[p->nodes[i].offer].rate.uusd_per_hour);
+            highest = fmax(highest, (double)s->offers[p->nodes[i].offer].rate.uusd_per_hour);
         }
-        assert_true(cost_uusd[r] <= (double)whole.cost_uusd + n_nodes * (dearest / 7200 + 1));
-        assert_true(cost_uusd[r] >= (double)whole.cost_uusd - n_nodes * (dearest / 60 + 1));
+        assert_true(cost_uusd[r] <= (double)whole.cost_uusd + n_nodes * (highest / 7200 + 1));
+        assert_true(cost_uusd[r] >= (double)whole.cost_uusd - n_nodes * (highest / 60 + 1));
     }
 }
 
@@ -133,7 +133,7 @@ static void kept_noise_changes_nothing(void **state)
         struct rb_scenario s;
         struct rb_stream stream;
         struct plan plan;
-        struct rb_estimate anew, kept;
+        struct rb_estimate again, kept;
         struct rb_err err = {0};
         case_random(&c, i);
         open_scenario(&c, &s);
@@ -141,12 +141,12 @@ static void kept_noise_changes_nothing(void **state)
         if (random_plan(&s, &stream, &plan)) {
             struct rb_evaluate_options opt = rb_evaluate_defaults();
             opt.samples = 64;
-            assert_true(rb_evaluate(&s, plan.stages, plan.n, &opt, &anew, NULL, &err));
+            assert_true(rb_evaluate(&s, plan.stages, plan.n, &opt, &again, NULL, &err));
             rb_scenario_keep_noise(&s, 48, RB_KEPT_NOISE_BYTES); // the rest is drawn again
             opt.threads = 2;
             for (int again = 0; again < 2; again++) {
                 assert_true(rb_evaluate(&s, plan.stages, plan.n, &opt, &kept, NULL, &err));
-                assert_memory_equal(&anew, &kept, sizeof anew);
+                assert_memory_equal(&again, &kept, sizeof again);
             }
         }
         rb_scenario_finish(&s);

@@ -16,7 +16,7 @@
     "<AccessKeyId>" access "</AccessKeyId><SecretAccessKey>s</SecretAccessKey><SessionToken>t</SessionToken>" \
     "<Expiration>" expiration "</Expiration></Credentials></AssumeRoleResult></AssumeRoleResponse>"
 
-struct told {
+struct reply {
     bool done;
     int n_calls;
     struct rb_aws_credentials credentials;
@@ -26,12 +26,12 @@ struct told {
 struct world {
     struct scripted s;
     struct rb_aws_session *session;
-    struct told told;
+    struct reply reply;
 };
 
 static void on_credentials(void *arg, const struct rb_aws_credentials *c, const struct rb_err *err)
 {
-    struct told *t = arg;
+    struct reply *t = arg;
     t->done = true;
     t->n_calls++;
     t->err = err ? *err : (struct rb_err){0};
@@ -62,10 +62,10 @@ static void finish(struct world *w)
 
 static const char *get(struct world *w)
 {
-    w->told = (struct told){0};
-    rb_aws_session_get(w->session, on_credentials, &w->told);
-    assert_true(test_loop_run(&w->s.loop, &w->told.done));
-    return w->told.credentials.access_key;
+    w->reply = (struct reply){0};
+    rb_aws_session_get(w->session, on_credentials, &w->reply);
+    assert_true(test_loop_run(&w->s.loop, &w->reply.done));
+    return w->reply.credentials.access_key;
 }
 
 static void instance_by_token(void **state)
@@ -78,8 +78,8 @@ static void instance_by_token(void **state)
     unsetenv("AWS_EC2_METADATA_DISABLED");
     begin(&w, "AWS_EC2_METADATA_SERVICE_ENDPOINT", "/", steps, 3);
     assert_string_equal(get(&w), "I");
-    assert_string_equal(w.told.credentials.session_token, "t");
-    assert_int_equal(w.told.credentials.expires_at_us, TEST_LOOP_START_UNIX_US + INT64_C(21600000000));
+    assert_string_equal(w.reply.credentials.session_token, "t");
+    assert_int_equal(w.reply.credentials.expires_at_us, TEST_LOOP_START_UNIX_US + INT64_C(21600000000));
     scripted_expect_begin(&w.s, 0, "PUT /latest/api/token HTTP/1.1\r\n");
     scripted_expect(&w.s, 0, "\r\nX-aws-ec2-metadata-token-ttl-seconds: 21600\r\n");
     scripted_expect_begin(&w.s, 1, "GET /latest/meta-data/iam/security-credentials/ HTTP/1.1\r\n");
@@ -98,8 +98,8 @@ static void instance_without_version_2_is_refused(void **state)
     unsetenv("AWS_EC2_METADATA_DISABLED");
     begin(&w, "AWS_EC2_METADATA_SERVICE_ENDPOINT", "", steps, 2);
     get(&w);
-    assert_int_equal(w.told.err.code, RB_ERR_DENIED);
-    assert_says(&w.told.err, "credentials (instance): metadata token: status 403");
+    assert_int_equal(w.reply.err.code, RB_ERR_DENIED);
+    assert_says(&w.reply.err, "credentials (instance): metadata token: status 403");
     assert_int_equal(script_server_n_requests(w.s.server), 1);
     finish(&w);
 }
@@ -133,7 +133,7 @@ static void single_sign_on(void **state)
                "{\"accessToken\": \"bearer\", \"expiresAt\": \"2026-01-01T08:00:00Z\"}", 0600);
     begin(&w, "AWS_ENDPOINT_URL_SSO", "", steps, 1);
     assert_string_equal(get(&w), "S");
-    assert_int_equal(w.told.credentials.expires_at_us, TEST_LOOP_START_UNIX_US + INT64_C(3600000000));
+    assert_int_equal(w.reply.credentials.expires_at_us, TEST_LOOP_START_UNIX_US + INT64_C(3600000000));
     scripted_expect_begin(&w.s, 0, "GET /federation/credentials?role_name=a%20b&account_id=123456789012 HTTP/1.1\r\n");
     scripted_expect(&w.s, 0, "\r\nx-amz-sso_bearer_token: bearer\r\n");
     finish(&w);
@@ -216,8 +216,8 @@ static void old_ones_serve_to_their_last_minute(void **state)
     assert_int_equal(script_server_n_requests(w.s.server), 4);
     wait(&w, 6);
     get(&w);
-    assert_int_equal(w.told.err.code, RB_ERR_IO);
-    assert_says(&w.told.err, "credentials (container): keys of the container: status 500");
+    assert_int_equal(w.reply.err.code, RB_ERR_IO);
+    assert_says(&w.reply.err, "credentials (container): keys of the container: status 500");
     assert_string_equal(get(&w), "B");
     finish(&w);
 }
@@ -240,17 +240,17 @@ static void many_wait_for_one_fetch(void **state)
 {
     (void)state;
     struct world w;
-    struct told told[3] = {0};
+    struct reply reply[3] = {0};
     const struct step steps[] = {{.status = 200, .body = KEYS("A", "2026-01-01T02:00:00Z")},
                                  {.status = 200, .body = KEYS("B", "2026-01-01T02:00:00Z")}};
     begin_container(&w, steps, 2);
     for (int i = 0; i < 3; i++)
-        rb_aws_session_get(w.session, on_credentials, &told[i]);
-    assert_int_equal(told[0].n_calls, 0);
-    assert_true(test_loop_run(&w.s.loop, &told[2].done));
+        rb_aws_session_get(w.session, on_credentials, &reply[i]);
+    assert_int_equal(reply[0].n_calls, 0);
+    assert_true(test_loop_run(&w.s.loop, &reply[2].done));
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(told[i].n_calls, 1);
-        assert_string_equal(told[i].credentials.access_key, "A");
+        assert_int_equal(reply[i].n_calls, 1);
+        assert_string_equal(reply[i].credentials.access_key, "A");
     }
     assert_int_equal(script_server_n_requests(w.s.server), 1);
     rb_aws_session_forget(w.session);
@@ -283,9 +283,9 @@ static void answers_that_are_none(void **state)
         const struct step steps[] = {cases[i].answer, cases[i].answer, cases[i].answer};
         begin_container(&w, steps, 3);
         get(&w);
-        if (w.told.err.code != cases[i].code)
-            fail_msg("case %zu: %s: %s", i, rb_err_code_name(w.told.err.code), w.told.err.message);
-        assert_says(&w.told.err, cases[i].reason);
+        if (w.reply.err.code != cases[i].code)
+            fail_msg("case %zu: %s: %s", i, rb_err_code_name(w.reply.err.code), w.reply.err.message);
+        assert_says(&w.reply.err, cases[i].reason);
         assert_int_equal(script_server_n_requests(w.s.server), cases[i].n_requests);
         finish(&w);
     }
@@ -305,8 +305,8 @@ static void a_role_that_is_refused(void **state)
                0600);
     begin(&w, "AWS_ENDPOINT_URL_STS", "", steps, 1);
     get(&w);
-    assert_int_equal(w.told.err.code, RB_ERR_DENIED);
-    assert_says(&w.told.err, "AssumeRole: AccessDenied: User: x is not authorized");
+    assert_int_equal(w.reply.err.code, RB_ERR_DENIED);
+    assert_says(&w.reply.err, "AssumeRole: AccessDenied: User: x is not authorized");
     finish(&w);
 }
 
@@ -317,9 +317,9 @@ static void destroyed_meanwhile(void **state)
     struct world w;
     const struct step steps[] = {{.how = DRIP, .status = 200, .body = KEYS("A", "2026-01-01T02:00:00Z")}};
     begin_container(&w, steps, 1);
-    rb_aws_session_get(w.session, on_credentials, &w.told);
+    rb_aws_session_get(w.session, on_credentials, &w.reply);
     finish(&w);
-    assert_int_equal(w.told.n_calls, 0);
+    assert_int_equal(w.reply.n_calls, 0);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, home_set_up, home_tear_down)

@@ -95,8 +95,8 @@ static void profiles(void **state)
     expect("L", "l", "", "profile");
     setenv("AWS_PROFILE", "work", 1);
     expect("W", "w", "t", "profile");
-    setenv("AWS_PROFILE", "nobody", 1);
-    expect_denied("profile 'nobody'");
+    setenv("AWS_PROFILE", "stranger", 1);
+    expect_denied("profile 'stranger'");
 }
 
 static void files_can_be_elsewhere(void **state)
@@ -212,7 +212,7 @@ static void roles_that_cannot_be_assumed(void **state)
     } cases[] = {
         {"role_arn = r\n", "role_arn", "needs source_profile or credential_source"},
         {"role_arn = r\nsource_profile = a\ncredential_source = Environment\n", "role_arn", "one of the two"},
-        {"role_arn = r\nsource_profile = nobody\n", "source_profile", "no profile 'nobody'"},
+        {"role_arn = r\nsource_profile = stranger\n", "source_profile", "no profile 'stranger'"},
         {"role_arn = r\nsource_profile = default\n", "source_profile", "its own source"},
         {"role_arn = r\nsource_profile = loop\n[profile loop]\nrole_arn = s\nsource_profile = default\n",
          "source_profile", "its own source"},

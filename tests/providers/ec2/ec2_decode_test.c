@@ -120,7 +120,7 @@ static void reservations(void **state)
     assert_string_equal(page.next_page, "t");
     const struct rb_reservation *r = page.reservations;
     assert_string_equal(r[0].infra, "aws/us-east-1/us-east-1a");
-    assert_int_equal(r[0].count, 3); // what nobody uses
+    assert_int_equal(r[0].count, 3); // what no one uses
     assert_int_equal(r[0].starts_at_us, -1);
     assert_int_equal(r[0].ends_at_us, -1);
     assert_false(r[0].is_block);
@@ -147,7 +147,7 @@ static void reservations(void **state)
     rb_arena_finish(&arena);
 }
 
-static void states_are_told_apart(void **state)
+static void states_are_distinguished(void **state)
 {
     (void)state;
     static const struct {
@@ -262,7 +262,7 @@ static void a_launch_is_as_many_instances_as_it_asked_for(void **state)
     "<amiLaunchIndex>" index "</amiLaunchIndex></item>"
 #define GANG(items) "<RunInstancesResponse><instancesSet>" items "</instancesSet></RunInstancesResponse>"
 
-static void a_gang_is_told_apart_by_launch_index(void **state)
+static void a_gang_is_distinguished_by_launch_index(void **state)
 {
     (void)state;
     static const char in_any_order[] = GANG(MEMBER("i-c", "2") MEMBER("i-a", "0") MEMBER("i-b", "1"));
@@ -409,11 +409,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(launched_instance),
         cmocka_unit_test(listed_instances),
-        cmocka_unit_test(reservations), cmocka_unit_test(states_are_told_apart),
+        cmocka_unit_test(reservations), cmocka_unit_test(states_are_distinguished),
         cmocka_unit_test(empty_lists_end),
         cmocka_unit_test(bad_lists_are_refused),
         cmocka_unit_test(a_launch_is_as_many_instances_as_it_asked_for),
-        cmocka_unit_test(a_gang_is_told_apart_by_launch_index),
+        cmocka_unit_test(a_gang_is_distinguished_by_launch_index),
         cmocka_unit_test(terminations),
         cmocka_unit_test(images),
         cmocka_unit_test(machines),

@@ -74,7 +74,7 @@ static void defaults_are_not_asked_for_where_all_is_known(void **state)
     scripted_cloud_end(&w);
 }
 
-static void what_nobody_counts_is_unknown_not_unlimited(void **state)
+static void what_no_one_counts_is_unknown_not_unlimited(void **state)
 {
     (void)state;
     const struct rb_demand demands[] = {MACHINE("p6-b200.48xlarge", RB_MARKET_SPOT, 0, 1, 192),
@@ -115,7 +115,7 @@ static void vcpus_that_a_plan_does_not_hold_are_asked_for(void **state)
     scripted_cloud_end(&w);
 }
 
-static void a_type_that_nobody_describes(void **state)
+static void a_type_that_no_one_describes(void **state)
 {
     (void)state;
     const struct rb_demand demands[] = {MACHINE("m5.large", RB_MARKET_ON_DEMAND, 0, 3, -1)};
@@ -174,9 +174,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(families_and_markets_have_quotas_of_their_own),
         TEST(defaults_are_not_asked_for_where_all_is_known),
-        TEST(what_nobody_counts_is_unknown_not_unlimited),
+        TEST(what_no_one_counts_is_unknown_not_unlimited),
         TEST(vcpus_that_a_plan_does_not_hold_are_asked_for),
-        TEST(a_type_that_nobody_describes),
+        TEST(a_type_that_no_one_describes),
         TEST(refusals),
         TEST(an_endpoint_that_may_not_be_spoken_to),
     };

@@ -1,4 +1,4 @@
-// The EC2 provider against a server that plays scripts: what is sent, what is repeated, what the caller is told.
+// The EC2 provider against a server that plays scripts: what is sent, what is repeated, what the caller is reply.
 #include "base/arena.h"
 #include "base/text/buf.h"
 #include "launches.h"
@@ -24,8 +24,8 @@
     "<TerminateInstancesResponse><instancesSet><item><instanceId>i-1</instanceId>" \
     "<currentState><code>32</code></currentState></item></instancesSet></TerminateInstancesResponse>"
 
-// What a callback was told.
-struct told {
+// What a callback was given.
+struct reply {
     bool done, failed, complete;
     int n_calls, n;
     struct rb_err err;
@@ -39,10 +39,10 @@ struct world {
     struct rb_http *http;
     struct script_server *server;
     struct rb_provider provider;
-    struct told told;
+    struct reply reply;
 };
 
-static void tell(struct told *t, const struct rb_err *err)
+static void tell(struct reply *t, const struct rb_err *err)
 {
     t->done = true;
     t->n_calls++;
@@ -53,7 +53,7 @@ static void tell(struct told *t, const struct rb_err *err)
 
 static void on_launch(void *arg, const struct rb_err *err, const struct rb_instance *i)
 {
-    struct told *t = arg;
+    struct reply *t = arg;
     tell(t, err);
     assert_int_equal(i == NULL, err != NULL);
     if (i)
@@ -62,7 +62,7 @@ static void on_launch(void *arg, const struct rb_err *err, const struct rb_insta
 
 static void on_list(void *arg, const struct rb_err *err, const struct rb_instance *instances, int n, bool complete)
 {
-    struct told *t = arg;
+    struct reply *t = arg;
     tell(t, err);
     t->n = n;
     t->complete = complete;
@@ -78,7 +78,7 @@ static void on_terminate(void *arg, const struct rb_err *err)
 
 static void on_offers(void *arg, const struct rb_err *err, const struct rb_catalog *catalog)
 {
-    struct told *t = arg;
+    struct reply *t = arg;
     tell(t, err);
     t->n = catalog ? catalog->n_offers : 0;
     for (int i = 0; i < t->n && i < 4; i++) {
@@ -111,15 +111,15 @@ static void finish(struct world *w)
 
 static void wait_for_answer(struct world *w)
 {
-    assert_false(w->told.done); // never from inside the call
-    assert_true(test_loop_run(&w->loop, &w->told.done));
-    assert_int_equal(w->told.n_calls, 1);
+    assert_false(w->reply.done); // never from inside the call
+    assert_true(test_loop_run(&w->loop, &w->reply.done));
+    assert_int_equal(w->reply.n_calls, 1);
 }
 
 static void launch(struct world *w, const struct step *steps, int n, const struct rb_launch *l)
 {
     begin(w, steps, n);
-    w->provider.ops->launch(&w->provider, l, on_launch, &w->told);
+    w->provider.ops->launch(&w->provider, l, on_launch, &w->reply);
     wait_for_answer(w);
 }
 
@@ -144,8 +144,8 @@ static void launched(void **state)
     struct world w;
     const struct step steps[] = {{.status = 200, .body = LAUNCHED}};
     launch(&w, steps, 1, &launch_plain);
-    assert_false(w.told.failed);
-    assert_string_equal(w.told.ids, "i-1");
+    assert_false(w.reply.failed);
+    assert_string_equal(w.reply.ids, "i-1");
     assert_ptr_equal(strstr(body_of(&w, 0), "Action=RunInstances&Version=2016-11-15&ClientToken=0123abcd&"),
                      body_of(&w, 0));
     finish(&w);
@@ -168,33 +168,33 @@ static void groups_are_made_before_they_are_needed(void **state)
         {.status = 400, .body = ERROR_BODY("UnauthorizedOperation")},
     };
     launch(&w, steps, 7, &grouped);
-    assert_false(w.told.failed);
+    assert_false(w.reply.failed);
     for (int i = 0; i < 2; i++)
         assert_ptr_equal(strstr(body_of(&w, i), "Action=CreatePlacementGroup&"), body_of(&w, i));
     assert_non_null(strstr(body_of(&w, 2), "&Placement.GroupName=rb-r-g5"));
 
-    w.told = (struct told){0}; // known by now: the launch alone
-    w.provider.ops->launch(&w.provider, &grouped, on_launch, &w.told);
+    w.reply = (struct reply){0}; // known by now: the launch alone
+    w.provider.ops->launch(&w.provider, &grouped, on_launch, &w.reply);
     wait_for_answer(&w);
-    assert_int_equal(w.told.err.code, RB_ERR_NOT_FOUND); // to be asked for again
+    assert_int_equal(w.reply.err.code, RB_ERR_NOT_FOUND); // to be asked for again
     assert_int_equal(script_server_n_requests(w.server), 4);
 
-    w.told = (struct told){0};
-    w.provider.ops->launch(&w.provider, &grouped, on_launch, &w.told);
+    w.reply = (struct reply){0};
+    w.provider.ops->launch(&w.provider, &grouped, on_launch, &w.reply);
     wait_for_answer(&w);
-    assert_false(w.told.failed);
+    assert_false(w.reply.failed);
     assert_int_equal(script_server_n_requests(w.server), 6);
 
-    w.told = (struct told){0};
+    w.reply = (struct reply){0};
     grouped.placement_group = "rb-r-p4d";
-    w.provider.ops->launch(&w.provider, &grouped, on_launch, &w.told);
+    w.provider.ops->launch(&w.provider, &grouped, on_launch, &w.reply);
     wait_for_answer(&w);
-    assert_int_equal(w.told.err.code, RB_ERR_DENIED);
-    assert_says(&w.told.err, "CreatePlacementGroup");
+    assert_int_equal(w.reply.err.code, RB_ERR_DENIED);
+    assert_says(&w.reply.err, "CreatePlacementGroup");
     finish(&w);
 }
 
-struct groups_told {
+struct groups_reply {
     bool done;
     int n;
     char names[128];
@@ -203,7 +203,7 @@ struct groups_told {
 
 static void on_groups(void *arg, const struct rb_err *err, const struct rb_placement_group *groups, int n)
 {
-    struct groups_told *t = arg;
+    struct groups_reply *t = arg;
     t->done = true;
     t->code = err ? err->code : RB_ERR_NONE;
     t->n = n;
@@ -216,7 +216,7 @@ static void groups_are_found_and_ended(void **state)
 {
     (void)state;
     struct world w;
-    struct groups_told found = {0};
+    struct groups_reply found = {0};
     const struct step steps[] = {
         {.status = 200,
          .body =
@@ -233,14 +233,14 @@ static void groups_are_found_and_ended(void **state)
     assert_true(test_loop_run(&w.loop, &found.done));
     assert_int_equal(found.code, RB_ERR_NONE);
     assert_string_equal(found.names, "rb-a of r-1 by ann;");
-    w.provider.ops->end_group(&w.provider, "rb-a", on_terminate, &w.told);
+    w.provider.ops->end_group(&w.provider, "rb-a", on_terminate, &w.reply);
     wait_for_answer(&w);
-    assert_false(w.told.failed);
+    assert_false(w.reply.failed);
     assert_int_equal(script_server_n_requests(w.server), 3);
-    w.told = (struct told){0};
-    w.provider.ops->end_group(&w.provider, "rb-a", on_terminate, &w.told);
+    w.reply = (struct reply){0};
+    w.provider.ops->end_group(&w.provider, "rb-a", on_terminate, &w.reply);
     wait_for_answer(&w);
-    assert_false(w.told.failed); // gone is what was asked for
+    assert_false(w.reply.failed); // gone is what was asked for
     finish(&w);
 }
 
@@ -296,7 +296,7 @@ static void transient_failures_repeat_the_same_request(void **state)
         {.status = 200, .body = LAUNCHED},
     };
     launch(&w, steps, 5, &launch_plain);
-    assert_false(w.told.failed);
+    assert_false(w.reply.failed);
     assert_int_equal(script_server_n_requests(w.server), 5);
     for (int i = 1; i < 5; i++)
         assert_string_equal(body_of(&w, i), body_of(&w, 0));
@@ -337,10 +337,10 @@ static void launch_failures(void **state)
     for (size_t c = 0; c < N_OF(cases); c++) {
         struct world w;
         launch(&w, cases[c].steps, cases[c].n, &launch_plain);
-        assert_true(w.told.failed);
-        if (w.told.err.code != cases[c].code)
-            fail_msg("case %zu: %s: %s", c, rb_err_code_name(w.told.err.code), w.told.err.message);
-        assert_says(&w.told.err, "RunInstances");
+        assert_true(w.reply.failed);
+        if (w.reply.err.code != cases[c].code)
+            fail_msg("case %zu: %s: %s", c, rb_err_code_name(w.reply.err.code), w.reply.err.message);
+        assert_says(&w.reply.err, "RunInstances");
         assert_int_equal(script_server_n_requests(w.server), cases[c].n);
         finish(&w);
     }
@@ -352,9 +352,9 @@ static void nothing_sent_is_not_unknown(void **state)
     struct world w;
     begin(&w, NULL, 0);
     script_server_stop(w.server); // the port is closed now
-    w.provider.ops->launch(&w.provider, &launch_plain, on_launch, &w.told);
+    w.provider.ops->launch(&w.provider, &launch_plain, on_launch, &w.reply);
     wait_for_answer(&w);
-    assert_int_equal(w.told.err.code, RB_ERR_IO);
+    assert_int_equal(w.reply.err.code, RB_ERR_IO);
     w.server = script_server_start(NULL, 0);
     finish(&w);
 }
@@ -369,7 +369,7 @@ static void clocks_are_corrected(void **state)
         {.status = 200, .body = LAUNCHED},
     };
     launch(&w, steps, 2, &launch_plain);
-    assert_false(w.told.failed);
+    assert_false(w.reply.failed);
     assert_memory_equal(header_of(&w, 0, "x-amz-date", &arena), "20260101T0000", 13);
     assert_memory_equal(header_of(&w, 1, "x-amz-date", &arena), "20260101T0500", 13);
     rb_arena_finish(&arena);
@@ -387,7 +387,7 @@ static void disks_are_sized_under_the_images_name(void **state)
         {.status = 200, .body = LAUNCHED},
     };
     launch(&w, steps, 2, &launch_full);
-    assert_false(w.told.failed);
+    assert_false(w.reply.failed);
     assert_non_null(strstr(body_of(&w, 0), "Action=DescribeImages&Version=2016-11-15&ImageId.1=ami-2"));
     assert_non_null(strstr(body_of(&w, 1), "&BlockDeviceMapping.1.DeviceName=%2Fdev%2Fxvda&"));
     finish(&w);
@@ -403,13 +403,13 @@ static void impossible_launches_cost_no_request(void **state)
     for (size_t c = 0; c < N_OF(cases); c++) {
         struct world w;
         launch(&w, NULL, 0, cases[c]);
-        assert_int_equal(w.told.err.code, RB_ERR_INVALID);
+        assert_int_equal(w.reply.err.code, RB_ERR_INVALID);
         assert_int_equal(script_server_n_requests(w.server), 0);
         finish(&w);
     }
 }
 
-// A mock cloud boots any image; a real one must be told which.
+// A mock cloud boots any image; a real one needs its name.
 static void images_are_needed_on_real_clouds(void **state)
 {
     (void)state;
@@ -418,18 +418,18 @@ static void images_are_needed_on_real_clouds(void **state)
     struct world w;
     const struct step steps[] = {{.status = 200, .body = LAUNCHED}};
     launch(&w, steps, 1, &no_image);
-    assert_false(w.told.failed);
+    assert_false(w.reply.failed);
     assert_non_null(strstr(body_of(&w, 0), "&ImageId=ami-00000000000000000&"));
 
     setenv("AWS_ENDPOINT_URL", "https://ec2.invalid", 1);
     struct rb_provider real;
     const struct rb_provider_config config = {.loop = &w.loop.loop, .http = w.http, .region = "us-east-1"};
     assert_true(rb_provider_aws.create(&config, &real, NULL));
-    w.told = (struct told){0};
-    real.ops->launch(&real, &no_image, on_launch, &w.told);
+    w.reply = (struct reply){0};
+    real.ops->launch(&real, &no_image, on_launch, &w.reply);
     wait_for_answer(&w);
-    assert_int_equal(w.told.err.code, RB_ERR_INVALID);
-    assert_says(&w.told.err, "RB3025 resources.image_id");
+    assert_int_equal(w.reply.err.code, RB_ERR_INVALID);
+    assert_says(&w.reply.err, "RB3025 resources.image_id");
     real.ops->destroy(&real);
     finish(&w);
 }
@@ -437,7 +437,7 @@ static void images_are_needed_on_real_clouds(void **state)
 static void list(struct world *w, const struct step *steps, int n, const char *run_id)
 {
     begin(w, steps, n);
-    w->provider.ops->list(&w->provider, run_id, on_list, &w->told);
+    w->provider.ops->list(&w->provider, run_id, on_list, &w->reply);
     wait_for_answer(w);
 }
 
@@ -451,9 +451,9 @@ static void lists_are_read_to_the_end(void **state)
         {.status = 200, .body = LISTED(INSTANCE("i-3", "0"), "<nextToken/>")},
     };
     list(&w, steps, 3, "r-1");
-    assert_false(w.told.failed);
-    assert_true(w.told.complete);
-    assert_string_equal(w.told.ids, "i-1 i-2 i-3 ");
+    assert_false(w.reply.failed);
+    assert_true(w.reply.complete);
+    assert_string_equal(w.reply.ids, "i-1 i-2 i-3 ");
     assert_null(strstr(body_of(&w, 0), "NextToken"));
     assert_non_null(strstr(body_of(&w, 2), "&NextToken=p3"));
     finish(&w);
@@ -470,10 +470,10 @@ static void a_lost_page_makes_a_list_incomplete(void **state)
         {.status = 200, .body = LISTED("<item/>", "")}, // an instance without an id is no answer either
     };
     list(&w, steps, 4, NULL);
-    assert_true(w.told.failed);
-    assert_int_equal(w.told.err.code, RB_ERR_IO); // a question has no unknown outcome
-    assert_false(w.told.complete);
-    assert_string_equal(w.told.ids, "i-1 ");
+    assert_true(w.reply.failed);
+    assert_int_equal(w.reply.err.code, RB_ERR_IO); // a question has no unknown outcome
+    assert_false(w.reply.complete);
+    assert_string_equal(w.reply.ids, "i-1 ");
     assert_int_equal(script_server_n_requests(w.server), 4);
     finish(&w);
 }
@@ -481,7 +481,7 @@ static void a_lost_page_makes_a_list_incomplete(void **state)
 static void terminate(struct world *w, const struct step *steps, int n)
 {
     begin(w, steps, n);
-    w->provider.ops->terminate(&w->provider, "i-1", on_terminate, &w->told);
+    w->provider.ops->terminate(&w->provider, "i-1", on_terminate, &w->reply);
     wait_for_answer(w);
 }
 
@@ -491,13 +491,13 @@ static void terminations(void **state)
     struct world w;
     const struct step accepted[] = {{.how = RESET}, {.status = 200, .body = ENDED}};
     terminate(&w, accepted, 2);
-    assert_false(w.told.failed);
+    assert_false(w.reply.failed);
     assert_string_equal(body_of(&w, 1), "Action=TerminateInstances&Version=2016-11-15&InstanceId.1=i-1");
     finish(&w);
 
     const struct step not_found[] = {{.status = 400, .body = ERROR_BODY("InvalidInstanceID.NotFound")}};
     terminate(&w, not_found, 1);
-    assert_int_equal(w.told.err.code, RB_ERR_NOT_FOUND);
+    assert_int_equal(w.reply.err.code, RB_ERR_NOT_FOUND);
     finish(&w);
 }
 
@@ -537,9 +537,9 @@ static void offers_join_machines_and_prices(void **state)
                                                              "</DescribeSpotPriceHistoryResponse>"},
     };
     begin(&w, steps, 5);
-    w.provider.ops->offers(&w.provider, NULL, 0, on_offers, &w.told);
+    w.provider.ops->offers(&w.provider, NULL, 0, on_offers, &w.reply);
     wait_for_answer(&w);
-    assert_false(w.told.failed);
+    assert_false(w.reply.failed);
     // On demand c5 has no price and so no offer, x1 was not described, 0.99 is an older price.
     static const struct {
         const char *infra;
@@ -549,12 +549,12 @@ static void offers_join_machines_and_prices(void **state)
                     {"mock/us-east-1/us-east-1a", RB_MARKET_SPOT, 50000},
                     {"mock/us-east-1/us-east-1b", RB_MARKET_SPOT, 60000},
                     {"mock/us-east-1/us-east-1b", RB_MARKET_SPOT, 70000}};
-    assert_int_equal(w.told.n, N_OF(expected));
+    assert_int_equal(w.reply.n, N_OF(expected));
     for (size_t i = 0; i < N_OF(expected); i++) {
-        assert_string_equal(w.told.infras[i], expected[i].infra);
-        assert_int_equal(w.told.offers[i].market, expected[i].market);
-        assert_int_equal(w.told.offers[i].rate.uusd_per_hour, expected[i].uusd);
-        assert_int_equal(w.told.offers[i].fetched_at_us / 1000000, TEST_LOOP_START_UNIX_US / 1000000);
+        assert_string_equal(w.reply.infras[i], expected[i].infra);
+        assert_int_equal(w.reply.offers[i].market, expected[i].market);
+        assert_int_equal(w.reply.offers[i].rate.uusd_per_hour, expected[i].uusd);
+        assert_int_equal(w.reply.offers[i].fetched_at_us / 1000000, TEST_LOOP_START_UNIX_US / 1000000);
     }
     assert_non_null(strstr(script_server_request(w.server, 2), "X-Amz-Target: AWSPriceListService.GetProducts"));
     assert_non_null(strstr(script_server_request(w.server, 2), "/us-east-1/pricing/aws4_request"));
@@ -587,11 +587,11 @@ static void a_named_machine_without_a_price_is_an_error(void **state)
     for (size_t i = 0; i < N_OF(cases); i++) {
         struct world w;
         begin(&w, cases[i].steps, cases[i].n_steps);
-        w.provider.ops->offers(&w.provider, types, 1, on_offers, &w.told);
+        w.provider.ops->offers(&w.provider, types, 1, on_offers, &w.reply);
         wait_for_answer(&w);
-        assert_true(w.told.failed);
-        assert_int_equal(w.told.err.code, RB_ERR_PRICE);
-        assert_says(&w.told.err, cases[i].words);
+        assert_true(w.reply.failed);
+        assert_int_equal(w.reply.err.code, RB_ERR_PRICE);
+        assert_says(&w.reply.err, cases[i].words);
         assert_int_equal(script_server_n_requests(w.server), cases[i].n_steps);
         finish(&w);
     }
@@ -615,12 +615,12 @@ static void destroying_drops_what_is_pending(void **state)
         bool over = false;
         const struct step both[] = {cases[c], cases[c]}; // neither call is over within the tenth of a second
         begin(&w, both, 2);
-        w.provider.ops->launch(&w.provider, &launch_plain, on_launch, &w.told);
-        w.provider.ops->list(&w.provider, NULL, on_list, &w.told);
+        w.provider.ops->launch(&w.provider, &launch_plain, on_launch, &w.reply);
+        w.provider.ops->list(&w.provider, NULL, on_list, &w.reply);
         w.loop.loop.timer_start(&w.loop, 100000, set_flag, &over);
         assert_true(test_loop_run(&w.loop, &over));
         finish(&w);
-        assert_int_equal(w.told.n_calls, 0);
+        assert_int_equal(w.reply.n_calls, 0);
     }
 }
 

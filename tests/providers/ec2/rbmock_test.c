@@ -17,7 +17,7 @@ struct world {
     struct rb_provider provider;
 };
 
-struct told {
+struct reply {
     struct world *w;
     enum rb_err_code code;
     char message[sizeof((struct rb_err *)0)->message];
@@ -81,7 +81,7 @@ static void copy(char *out, size_t size, const char *text)
     assert_true(n >= 0 && (size_t)n < size);
 }
 
-static void keep(struct told *t, const struct rb_instance *i)
+static void keep(struct reply *t, const struct rb_instance *i)
 {
     t->instance = *i; // its strings are gone after the callback, so they are copied
     copy(t->id, sizeof t->id, i->id);
@@ -90,7 +90,7 @@ static void keep(struct told *t, const struct rb_instance *i)
     copy(t->run_id, sizeof t->run_id, i->run_id);
 }
 
-static void tell(struct told *t, const struct rb_err *err)
+static void tell(struct reply *t, const struct rb_err *err)
 {
     t->code = err ? err->code : RB_ERR_NONE;
     copy(t->message, sizeof t->message, err ? err->message : "");
@@ -106,7 +106,7 @@ static void on_launch(void *arg, const struct rb_err *err, const struct rb_insta
 
 static void on_list(void *arg, const struct rb_err *err, const struct rb_instance *instances, int n, bool complete)
 {
-    struct told *t = arg;
+    struct reply *t = arg;
     tell(t, err);
     t->n = n;
     t->complete = complete;
@@ -121,14 +121,14 @@ static void on_terminate(void *arg, const struct rb_err *err)
 
 static void on_offers(void *arg, const struct rb_err *err, const struct rb_catalog *catalog)
 {
-    struct told *t = arg;
+    struct reply *t = arg;
     tell(t, err);
     t->n = catalog ? catalog->n_offers : 0;
     if (t->n > 0)
         t->offer = catalog->offers[0];
 }
 
-static struct told launch(struct world *w, const char *token, const char *type, enum rb_market market)
+static struct reply launch(struct world *w, const char *token, const char *type, enum rb_market market)
 {
     const struct rb_launch l = {.token = token,
                                 .region = "us-east-1",
@@ -137,15 +137,15 @@ static struct told launch(struct world *w, const char *token, const char *type, 
                                 .user_data = "#!/bin/sh\ntrue\n",
                                 .disk_gb = 50,
                                 .tags = {.run_id = "r 1", .launch_id = "l-1", .owner = "ann"}};
-    struct told t = {.w = w};
+    struct reply t = {.w = w};
     w->provider.ops->launch(&w->provider, &l, on_launch, &t);
     rb_loop_uv_run(w->uv);
     return t;
 }
 
-static struct told list(struct world *w, const char *run_id)
+static struct reply list(struct world *w, const char *run_id)
 {
-    struct told t = {.w = w};
+    struct reply t = {.w = w};
     w->provider.ops->list(&w->provider, run_id, on_list, &t);
     rb_loop_uv_run(w->uv);
     assert_int_equal(t.code, RB_ERR_NONE);
@@ -153,9 +153,9 @@ static struct told list(struct world *w, const char *run_id)
     return t;
 }
 
-static struct told terminate(struct world *w, const char *id)
+static struct reply terminate(struct world *w, const char *id)
 {
-    struct told t = {.w = w};
+    struct reply t = {.w = w};
     w->provider.ops->terminate(&w->provider, id, on_terminate, &t);
     rb_loop_uv_run(w->uv);
     return t;
@@ -165,17 +165,17 @@ static void an_instance_lives_and_ends(void **state)
 {
     struct world *w = *state;
     assert_int_equal(list(w, "r 1").n, 0);
-    const struct told first = launch(w, "token-1", "g5.xlarge", RB_MARKET_SPOT);
+    const struct reply first = launch(w, "token-1", "g5.xlarge", RB_MARKET_SPOT);
     if (first.code != RB_ERR_NONE)
         fail_msg("%s", first.message);
     assert_int_equal(first.instance.market, RB_MARKET_SPOT);
     assert_string_equal(first.run_id, "r 1");
 
-    const struct told again = launch(w, "token-1", "g5.xlarge", RB_MARKET_SPOT);
+    const struct reply again = launch(w, "token-1", "g5.xlarge", RB_MARKET_SPOT);
     assert_string_equal(again.id, first.id); // the same token, the same instance
     assert_int_equal(launch(w, "token-1", "g5.2xlarge", RB_MARKET_SPOT).code, RB_ERR_UNKNOWN_OUTCOME);
 
-    const struct told listed = list(w, "r 1");
+    const struct reply listed = list(w, "r 1");
     assert_int_equal(listed.n, 1);
     assert_string_equal(listed.id, first.id);
     assert_string_equal(listed.token, "token-1");
@@ -184,12 +184,12 @@ static void an_instance_lives_and_ends(void **state)
 
     assert_int_equal(terminate(w, first.id).code, RB_ERR_NONE);
     assert_int_equal(terminate(w, first.id).code, RB_ERR_NONE); // idempotent
-    const struct told ended = list(w, "r 1");
+    const struct reply ended = list(w, "r 1");
     assert_true(ended.n == 0 || ended.instance.state >= RB_INSTANCE_STOPPING);
     assert_int_equal(terminate(w, "i-00000000000000000").code, RB_ERR_NOT_FOUND);
 }
 
-static void refusals_are_told_apart(void **state)
+static void refusals_are_distinguished(void **state)
 {
     struct world *w = *state;
     assert_int_equal(launch(w, "token-2", "no.such", RB_MARKET_ON_DEMAND).code, RB_ERR_INVALID);
@@ -203,7 +203,7 @@ static void offers_have_prices(void **state)
 {
     struct world *w = *state;
     static const char *const types[] = {"g5.xlarge"};
-    struct told t = {.w = w};
+    struct reply t = {.w = w};
     w->provider.ops->offers(&w->provider, types, 1, on_offers, &t);
     rb_loop_uv_run(w->uv);
     if (t.code != RB_ERR_NONE)
@@ -220,7 +220,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(an_instance_lives_and_ends),
-        TEST(refusals_are_told_apart),
+        TEST(refusals_are_distinguished),
         TEST(offers_have_prices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

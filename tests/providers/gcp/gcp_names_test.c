@@ -16,7 +16,7 @@ static void names_are_for_ever(void **state)
     assert_string_equal(id, "f594d600-9419-5ff0-a06e-492f19fe3865");
 }
 
-static void members_are_told_apart_by_name(void **state)
+static void members_are_distinguished_by_name(void **state)
 {
     (void)state;
     static const struct {
@@ -189,7 +189,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_for_ever),
-        cmocka_unit_test(members_are_told_apart_by_name),
+        cmocka_unit_test(members_are_distinguished_by_name),
         cmocka_unit_test(ids_are_split),
         cmocka_unit_test(values_are_read_back),
         cmocka_unit_test(random_values_are_read_back),

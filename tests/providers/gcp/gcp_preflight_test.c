@@ -50,7 +50,7 @@ static const char *all_but(const char *one, const char *another)
     return rb_buf_str(&text);
 }
 
-static void whoever_has_the_role_may_begin(void **state)
+static void a_holder_of_the_role_may_begin(void **state)
 {
     (void)state;
     struct scripted_cloud w;
@@ -78,7 +78,7 @@ static void what_may_not_be_ended_is_not_launched(void **state)
     scripted_cloud_end(&w);
 }
 
-static void nobody_at_all_is_answered_an_empty_object(void **state)
+static void no_one_at_all_is_answered_an_empty_object(void **state)
 {
     (void)state;
     struct scripted_cloud w;
@@ -159,9 +159,9 @@ static void the_role_file_is_what_is_asked_for(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whoever_has_the_role_may_begin),
+        cmocka_unit_test(a_holder_of_the_role_may_begin),
         cmocka_unit_test(what_may_not_be_ended_is_not_launched),
-        cmocka_unit_test(nobody_at_all_is_answered_an_empty_object),
+        cmocka_unit_test(no_one_at_all_is_answered_an_empty_object),
         cmocka_unit_test(what_a_run_can_do_without_may_be_missing),
         cmocka_unit_test(refusals),
         cmocka_unit_test(what_is_wrong_is_refused_before_it_costs_a_request),

@@ -113,7 +113,7 @@ static void vcpus_that_a_plan_does_not_hold_are_asked_for(void **state)
     scripted_cloud_end(&w);
 }
 
-static void a_type_that_nobody_sells(void **state)
+static void a_type_that_no_one_sells(void **state)
 {
     (void)state;
     struct rb_demand demands[] = {T4(RB_MARKET_ON_DEMAND, 0, 2)};
@@ -206,7 +206,7 @@ int main(void)
         cmocka_unit_test(spot_has_metrics_of_its_own_where_they_were_granted),
         cmocka_unit_test(the_worst_moment_counts),
         cmocka_unit_test(vcpus_that_a_plan_does_not_hold_are_asked_for),
-        cmocka_unit_test(a_type_that_nobody_sells),
+        cmocka_unit_test(a_type_that_no_one_sells),
         cmocka_unit_test(a_kind_that_is_not_listed_is_unknown_not_unlimited),
         cmocka_unit_test(answers_that_are_none),
     };

@@ -1,5 +1,5 @@
 // The Compute Engine provider against the mock cloud, over real HTTP: two sides of the API that were written apart. The
-// cloud misbehaves as told, and however it does, there is one machine for one launch.
+// cloud misbehaves as reply, and however it does, there is one machine for one launch.
 #include "base/arena.h"
 #include "base/file.h"
 #include "executor/transport/loop_uv.h"
@@ -20,7 +20,7 @@ struct world {
     struct rb_provider provider;
 };
 
-struct told {
+struct reply {
     struct world *w;
     enum rb_err_code code;
     char message[sizeof((struct rb_err *)0)->message];
@@ -39,14 +39,14 @@ static void copy(char *out, size_t size, const char *text)
     assert_true(n >= 0 && (size_t)n < size);
 }
 
-static void tell(struct told *t, const struct rb_err *err)
+static void tell(struct reply *t, const struct rb_err *err)
 {
     t->code = err ? err->code : RB_ERR_NONE;
     copy(t->message, sizeof t->message, err ? err->message : "");
     rb_loop_uv_stop(t->w->uv);
 }
 
-static void keep(struct told *t, const struct rb_instance *i)
+static void keep(struct reply *t, const struct rb_instance *i)
 {
     t->state = i->state;
     t->market = i->market;
@@ -59,7 +59,7 @@ static void keep(struct told *t, const struct rb_instance *i)
 
 static void on_launch(void *arg, const struct rb_err *err, const struct rb_instance *i)
 {
-    struct told *t = arg;
+    struct reply *t = arg;
     tell(arg, err);
     for (int k = 0; i && k < t->gang; k++) {
         assert_int_equal(i[k].member, k);
@@ -71,7 +71,7 @@ static void on_launch(void *arg, const struct rb_err *err, const struct rb_insta
 
 static void on_list(void *arg, const struct rb_err *err, const struct rb_instance *instances, int n, bool complete)
 {
-    struct told *t = arg;
+    struct reply *t = arg;
     tell(t, err);
     t->n = n;
     t->complete = complete;
@@ -136,17 +136,17 @@ static const struct rb_launch plain = {
     .tags = TAGS,
 };
 
-static struct told launch(struct world *w, const struct rb_launch *l)
+static struct reply launch(struct world *w, const struct rb_launch *l)
 {
-    struct told t = {.w = w, .gang = l->count};
+    struct reply t = {.w = w, .gang = l->count};
     w->provider.ops->launch(&w->provider, l, on_launch, &t);
     rb_loop_uv_run(w->uv);
     return t;
 }
 
-static struct told list(struct world *w, const char *run_id)
+static struct reply list(struct world *w, const char *run_id)
 {
-    struct told t = {.w = w};
+    struct reply t = {.w = w};
     w->provider.ops->list(&w->provider, run_id, on_list, &t);
     rb_loop_uv_run(w->uv);
     if (t.code != RB_ERR_NONE)
@@ -154,18 +154,18 @@ static struct told list(struct world *w, const char *run_id)
     return t;
 }
 
-static struct told terminate(struct world *w, const char *id)
+static struct reply terminate(struct world *w, const char *id)
 {
-    struct told t = {.w = w};
+    struct reply t = {.w = w};
     w->provider.ops->terminate(&w->provider, id, on_terminate, &t);
     rb_loop_uv_run(w->uv);
     return t;
 }
 
 // Said again while its answer is unknown, as a caller does.
-static struct told launch_until_known(struct world *w, const struct rb_launch *l)
+static struct reply launch_until_known(struct world *w, const struct rb_launch *l)
 {
-    struct told t = launch(w, l);
+    struct reply t = launch(w, l);
     for (int i = 0; i < 5 && (t.code == RB_ERR_UNKNOWN_OUTCOME || t.code == RB_ERR_IO); i++)
         t = launch(w, l);
     return t;
@@ -175,7 +175,7 @@ static struct told launch_until_known(struct world *w, const struct rb_launch *l
 static void expect_none_left(struct world *w)
 {
     const time_t patience = time(NULL) + 30;
-    struct told left;
+    struct reply left;
     while ((left = list(w, NULL)).n > 0 && time(NULL) < patience)
         assert_int_equal(left.n_alive, 0);
     assert_int_equal(left.n, 0);
@@ -184,7 +184,7 @@ static void expect_none_left(struct world *w)
 
 static void expect_gone(struct world *w, const char *id)
 {
-    const struct told ended = terminate(w, id);
+    const struct reply ended = terminate(w, id);
     if (ended.code != RB_ERR_NONE)
         fail_msg("%s", ended.message);
     expect_none_left(w);
@@ -197,7 +197,7 @@ static void an_instance_lives_and_ends(void **state)
     struct world w;
     begin(&w, NULL);
     assert_int_equal(list(&w, "cifar-1").n, 0);
-    const struct told first = launch(&w, &plain);
+    const struct reply first = launch(&w, &plain);
     if (first.code != RB_ERR_NONE)
         fail_msg("%s", first.message);
     assert_int_equal(first.market, RB_MARKET_SPOT);
@@ -206,7 +206,7 @@ static void an_instance_lives_and_ends(void **state)
     assert_string_equal(first.owner, "ann@lab");
 
     assert_string_equal(launch(&w, &plain).id, first.id); // the same token, the same instance
-    const struct told listed = list(&w, "cifar-1");
+    const struct reply listed = list(&w, "cifar-1");
     assert_int_equal(listed.n, 1);
     assert_true(listed.complete);
     assert_string_equal(listed.id, first.id);
@@ -216,7 +216,7 @@ static void an_instance_lives_and_ends(void **state)
     finish(&w);
 }
 
-static void refusals_are_told_apart(void **state)
+static void refusals_are_distinguished(void **state)
 {
     (void)state;
     struct world w;
@@ -227,7 +227,7 @@ static void refusals_are_told_apart(void **state)
     l.zone = "us-central1-a";
     assert_int_equal(launch(&w, &l).code, RB_ERR_INVALID);
     l.instance_type = "g2-standard-4";
-    l.image_id = "projects/nobody/global/images/nothing";
+    l.image_id = "projects/stranger/global/images/nothing";
     assert_int_equal(launch(&w, &l).code, RB_ERR_INVALID);
     assert_int_equal(list(&w, NULL).n, 0);
     finish(&w);
@@ -254,10 +254,10 @@ static void whatever_is_lost_there_is_one_machine(void **state)
     for (size_t i = 0; i < N_OF(chaos); i++) {
         struct world w;
         begin(&w, chaos[i]);
-        const struct told t = launch_until_known(&w, &plain);
+        const struct reply t = launch_until_known(&w, &plain);
         if (t.code != RB_ERR_NONE)
             fail_msg("%s: %s", chaos[i], t.message);
-        const struct told listed = list(&w, "cifar-1");
+        const struct reply listed = list(&w, "cifar-1");
         assert_int_equal(listed.n, 1);
         assert_string_equal(listed.id, t.id);
         assert_int_equal(terminate(&w, t.id).code, RB_ERR_NONE);
@@ -271,7 +271,7 @@ static void an_empty_zone_is_left(void **state)
     (void)state;
     struct world w;
     begin(&w, NULL);
-    const struct told first = launch(&w, &plain); // where this run begins
+    const struct reply first = launch(&w, &plain); // where this run begins
     finish(&w);
     char chaos[512];
     snprintf(chaos, sizeof chaos,
@@ -279,7 +279,7 @@ static void an_empty_zone_is_left(void **state)
              "ZONE_RESOURCE_POOL_EXHAUSTED}}}\n",
              first.zone);
     begin(&w, chaos);
-    const struct told t = launch(&w, &plain);
+    const struct reply t = launch(&w, &plain);
     if (t.code != RB_ERR_NONE)
         fail_msg("%s", t.message);
     assert_string_not_equal(t.zone, first.zone);
@@ -287,7 +287,7 @@ static void an_empty_zone_is_left(void **state)
     there.zone = first.zone;
     there.token = "token-2";
     assert_int_equal(launch(&w, &there).code, RB_ERR_CAPACITY);
-    const struct told listed = list(&w, "cifar-1");
+    const struct reply listed = list(&w, "cifar-1");
     assert_int_equal(listed.n_alive, 1);
     finish(&w);
 }
@@ -297,7 +297,7 @@ static void a_zone_that_does_not_answer_is_no_empty_zone(void **state)
     (void)state;
     struct world w;
     begin(&w, CHAOS("instances.aggregatedList", "what: {unreachable: {zone: us-central1-b}}"));
-    const struct told listed = list(&w, NULL);
+    const struct reply listed = list(&w, NULL);
     assert_int_equal(listed.code, RB_ERR_NONE);
     assert_false(listed.complete);
     assert_int_equal(launch(&w, &plain).code, RB_ERR_IO);
@@ -313,7 +313,7 @@ static struct rb_launch of_three(void)
     return l;
 }
 
-static void expect_all_gone(struct world *w, const struct told *t)
+static void expect_all_gone(struct world *w, const struct reply *t)
 {
     for (int k = 0; k < t->gang; k++)
         assert_int_equal(terminate(w, t->members[k]).code, RB_ERR_NONE);
@@ -326,11 +326,11 @@ static void a_gang_lives_and_ends(void **state)
     struct world w;
     const struct rb_launch l = of_three();
     begin(&w, NULL);
-    const struct told first = launch(&w, &l);
+    const struct reply first = launch(&w, &l);
     if (first.code != RB_ERR_NONE)
         fail_msg("%s", first.message);
-    const struct told again = launch(&w, &l);
-    const struct told listed = list(&w, "cifar-1");
+    const struct reply again = launch(&w, &l);
+    const struct reply listed = list(&w, "cifar-1");
     assert_int_equal(listed.n, 3);
     for (int k = 0; k < 3; k++) {
         assert_string_equal(again.members[k], first.members[k]);
@@ -355,7 +355,7 @@ static void whatever_is_lost_there_is_one_gang(void **state)
         struct world w;
         const struct rb_launch l = of_three();
         begin(&w, chaos[i]);
-        const struct told t = launch_until_known(&w, &l);
+        const struct reply t = launch_until_known(&w, &l);
         if (t.code != RB_ERR_NONE)
             fail_msg("%s: %s", chaos[i], t.message);
         assert_int_equal(list(&w, "cifar-1").n, 3);
@@ -371,7 +371,7 @@ static void a_gang_goes_to_another_zone_as_a_whole(void **state)
     struct world w;
     const struct rb_launch l = of_three();
     begin(&w, NULL);
-    const struct told first = launch(&w, &l);
+    const struct reply first = launch(&w, &l);
     finish(&w);
     char chaos[512];
     snprintf(chaos, sizeof chaos,
@@ -379,7 +379,7 @@ static void a_gang_goes_to_another_zone_as_a_whole(void **state)
              "ZONE_RESOURCE_POOL_EXHAUSTED}}}\n",
              first.zone);
     begin(&w, chaos);
-    const struct told t = launch(&w, &l);
+    const struct reply t = launch(&w, &l);
     if (t.code != RB_ERR_NONE)
         fail_msg("%s", t.message);
     assert_string_not_equal(t.zone, first.zone);
@@ -403,7 +403,7 @@ int main(int argc, char **argv)
         cmocka_set_skip_filter("*gang*");
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_instance_lives_and_ends),
-        cmocka_unit_test(refusals_are_told_apart),
+        cmocka_unit_test(refusals_are_distinguished),
         cmocka_unit_test(whatever_is_lost_there_is_one_machine),
         cmocka_unit_test(an_empty_zone_is_left),
         cmocka_unit_test(a_zone_that_does_not_answer_is_no_empty_zone),

@@ -1,5 +1,5 @@
 // The Compute Engine provider against a server that plays scripts: what is sent, what is repeated, what is looked up,
-// and what the caller is told.
+// and what the caller is reply.
 #include "base/arena.h"
 #include "base/document/doc.h"
 #include "google_account.h"
@@ -68,7 +68,7 @@
     {                                                                                                           \
         .status = 200, .body = "{\"kind\": \"compute#instanceAggregatedList\", \"items\": {" items "}" rest "}" \
     }
-#define NOBODY                 LISTED("\"zones/us-central1-a\": {\"warning\": {\"code\": \"NO_RESULTS_ON_PAGE\"}}", "")
+#define NO_ONE                 LISTED("\"zones/us-central1-a\": {\"warning\": {\"code\": \"NO_RESULTS_ON_PAGE\"}}", "")
 #define SCOPE(zone, instances) "\"zones/" zone "\": {\"instances\": [" instances "]}"
 #define SOLD_IN(zone)          "\"zones/" zone "\": {\"machineTypes\": [{\"name\": \"g2-standard-4\"}]}"
 #define SOLD(scopes)                                                                                        \
@@ -86,8 +86,8 @@ static const struct rb_launch in_zone = {
     .tags = TAGS,
 };
 
-// What a callback was told.
-struct told {
+// What a callback was given.
+struct reply {
     bool done, failed, complete;
     int n_calls, n;
     struct rb_err err;
@@ -99,10 +99,10 @@ struct told {
 struct world {
     struct scripted s;
     struct rb_provider provider;
-    struct told told;
+    struct reply reply;
 };
 
-static void tell(struct told *t, const struct rb_err *err)
+static void tell(struct reply *t, const struct rb_err *err)
 {
     t->done = true;
     t->n_calls++;
@@ -113,7 +113,7 @@ static void tell(struct told *t, const struct rb_err *err)
 
 static void on_launch(void *arg, const struct rb_err *err, const struct rb_instance *i)
 {
-    struct told *t = arg;
+    struct reply *t = arg;
     tell(t, err);
     assert_int_equal(i == NULL, err != NULL);
     if (!i)
@@ -127,7 +127,7 @@ static void on_launch(void *arg, const struct rb_err *err, const struct rb_insta
 
 static void on_list(void *arg, const struct rb_err *err, const struct rb_instance *instances, int n, bool complete)
 {
-    struct told *t = arg;
+    struct reply *t = arg;
     tell(t, err);
     t->n = n;
     t->complete = complete;
@@ -143,7 +143,7 @@ static void on_terminate(void *arg, const struct rb_err *err)
 
 static void on_offers(void *arg, const struct rb_err *err, const struct rb_catalog *catalog)
 {
-    struct told *t = arg;
+    struct reply *t = arg;
     tell(t, err);
     t->n = catalog ? catalog->n_offers : 0;
     if (t->n > 0) {
@@ -175,15 +175,15 @@ static void finish(struct world *w)
 
 static void wait_for_answer(struct world *w)
 {
-    assert_false(w->told.done); // never from inside the call
-    assert_true(test_loop_run(&w->s.loop, &w->told.done));
-    assert_int_equal(w->told.n_calls, 1);
+    assert_false(w->reply.done); // never from inside the call
+    assert_true(test_loop_run(&w->s.loop, &w->reply.done));
+    assert_int_equal(w->reply.n_calls, 1);
 }
 
 static void launch(struct world *w, const struct step *steps, int n, const struct rb_launch *l)
 {
     begin(w, steps, n);
-    w->provider.ops->launch(&w->provider, l, on_launch, &w->told);
+    w->provider.ops->launch(&w->provider, l, on_launch, &w->reply);
     wait_for_answer(w);
 }
 
@@ -194,18 +194,18 @@ static void expect_requests(struct world *w, int n)
 
 static void expect_launched(const struct world *w, const char *id)
 {
-    if (w->told.failed)
-        fail_msg("%s", w->told.err.message);
-    assert_string_equal(w->told.ids, id);
+    if (w->reply.failed)
+        fail_msg("%s", w->reply.err.message);
+    assert_string_equal(w->reply.ids, id);
 }
 
 static void expect_refused(const struct world *w, enum rb_err_code code, const char *reason)
 {
-    assert_true(w->told.failed);
-    if (w->told.err.code != code)
-        fail_msg("expected %s, got %s: %s", rb_err_code_name(code), rb_err_code_name(w->told.err.code),
-                 w->told.err.message);
-    assert_says(&w->told.err, reason);
+    assert_true(w->reply.failed);
+    if (w->reply.err.code != code)
+        fail_msg("expected %s, got %s: %s", rb_err_code_name(code), rb_err_code_name(w->reply.err.code),
+                 w->reply.err.message);
+    assert_says(&w->reply.err, reason);
 }
 
 #define INSTANCES "/compute/v1/projects/" GOOGLE_PROJECT "/zones/us-central1-a/instances"
@@ -219,8 +219,8 @@ static void launched(void **state)
     const struct step steps[] = {TOKEN, INSERTED, RUNNING, DONE, THERE};
     launch(&w, steps, 5, &in_zone);
     expect_launched(&w, "rb-x.us-central1-a");
-    assert_string_equal(w.told.type, "g2-standard-4");
-    assert_int_equal(w.told.state, RB_INSTANCE_PENDING);
+    assert_string_equal(w.reply.type, "g2-standard-4");
+    assert_int_equal(w.reply.state, RB_INSTANCE_PENDING);
     scripted_expect_begin(&w.s, 0, "POST /token HTTP/1.1\r\n");
     scripted_expect_begin(&w.s, 1, "POST " INSTANCES "?requestId=");
     scripted_expect_begin(
@@ -419,7 +419,7 @@ static void half_a_gang_is_none_and_no_refusal(void **state)
         if (cases[i].code != RB_ERR_NONE)
             expect_refused(&w, cases[i].code, cases[i].reason);
         else
-            assert_false(w.told.failed);
+            assert_false(w.reply.failed);
         expect_requests(&w, 3 + cases[i].n_parts);
         finish(&w);
     }
@@ -468,7 +468,7 @@ static void waiting_that_fails_leaves_the_zone_undecided(void **state)
     struct world w;
     const struct step lost = ERROR(503, "backendError");
     const struct step steps[] = {TOKEN,  SOLD(SOLD_IN("us-central1-a") "," SOLD_IN("us-central1-b")),
-                                 NOBODY, INSERTED,
+                                 NO_ONE, INSERTED,
                                  lost,   lost,
                                  lost,   lost,
                                  lost,   NOT_THERE};
@@ -499,7 +499,7 @@ static void an_operation_that_never_ends_is_undecided(void **state)
     struct world w;
     const struct step steps[] = {TOKEN, INSERTED, RUNNING, RUNNING, NOT_THERE};
     begin(&w, steps, 5);
-    w.provider.ops->launch(&w.provider, &in_zone, on_launch, &w.told);
+    w.provider.ops->launch(&w.provider, &in_zone, on_launch, &w.reply);
     pass(&w, 500000); // into the pause behind the first wait
     expect_requests(&w, 3);
     w.s.loop.skipped_us += INT64_C(1200000000);
@@ -519,9 +519,9 @@ static void what_was_made_and_is_gone_again_was_launched(void **state)
         struct world w;
         const struct step steps[] = {TOKEN, INSERTED, DONE, NOT_THERE, ends[i]};
         launch(&w, steps, 5, &in_zone);
-        assert_false(w.told.failed);
-        assert_int_equal(w.told.state, RB_INSTANCE_TERMINATED);
-        assert_int_equal(w.told.terminated_at_us - w.told.running_at_us, INT64_C(3600000000));
+        assert_false(w.reply.failed);
+        assert_int_equal(w.reply.state, RB_INSTANCE_TERMINATED);
+        assert_int_equal(w.reply.terminated_at_us - w.reply.running_at_us, INT64_C(3600000000));
         scripted_expect_begin(
             &w.s, 4, "GET /compute/v1/projects/" GOOGLE_PROJECT "/zones/us-central1-a/operations?filter=targetLink");
         finish(&w);
@@ -626,7 +626,7 @@ static void empty_zones_are_left_for_the_next_one(void **state)
     struct world w;
     const struct step steps[] = {TOKEN,
                                  SOLD(SOLD_IN("us-central1-a") "," SOLD_IN("us-central1-b") "," SOLD_IN("us-east1-b")),
-                                 NOBODY,
+                                 NO_ONE,
                                  INSERTED,
                                  FAILED("ZONE_RESOURCE_POOL_EXHAUSTED"),
                                  ERROR(403, "zoneResourcePoolExhausted")};
@@ -677,12 +677,12 @@ static void what_an_earlier_call_made_further_down_and_has_ended_was_launched(vo
         struct step steps[8];
         bool ended;
     } cases[] = {
-        {4, {TOKEN, sold, NOBODY, ended}, true}, // the last zone is asked first
-        {5, {TOKEN, sold, NOBODY, never, ended}, true},
+        {4, {TOKEN, sold, NO_ONE, ended}, true}, // the last zone is asked first
+        {5, {TOKEN, sold, NO_ONE, never, ended}, true},
         {7,
-         {TOKEN, sold, NOBODY, HISTORY(INSERT_DEED), INSERTED, DONE, THERE},
+         {TOKEN, sold, NO_ONE, HISTORY(INSERT_DEED), INSERTED, DONE, THERE},
          false},                                                                // lives: the same words, in that zone
-        {8, {TOKEN, sold, NOBODY, never, never, INSERTED, DONE, THERE}, false}, // nothing came of it
+        {8, {TOKEN, sold, NO_ONE, never, never, INSERTED, DONE, THERE}, false}, // nothing came of it
     };
     for (size_t i = 0; i < N_OF(cases); i++) {
         struct world w;
@@ -690,9 +690,9 @@ static void what_an_earlier_call_made_further_down_and_has_ended_was_launched(vo
         anywhere.zone = NULL;
         anywhere.again = true;
         launch(&w, cases[i].steps, cases[i].n, &anywhere);
-        assert_false(w.told.failed);
+        assert_false(w.reply.failed);
         expect_requests(&w, cases[i].n);
-        assert_int_equal(w.told.state == RB_INSTANCE_TERMINATED, cases[i].ended);
+        assert_int_equal(w.reply.state == RB_INSTANCE_TERMINATED, cases[i].ended);
         finish(&w);
     }
 }
@@ -778,7 +778,7 @@ static void without_a_token_nothing_was_sent(void **state)
 static void list(struct world *w, const struct step *steps, int n, const char *run_id)
 {
     begin(w, steps, n);
-    w->provider.ops->list(&w->provider, run_id, on_list, &w->told);
+    w->provider.ops->list(&w->provider, run_id, on_list, &w->reply);
     wait_for_answer(w);
 }
 
@@ -800,9 +800,9 @@ static void a_listing_has_pages_and_zones(void **state)
                ""),
     };
     list(&w, steps, 3, "r1");
-    assert_false(w.told.failed);
-    assert_true(w.told.complete);
-    assert_string_equal(w.told.ids, "rb-1.us-central1-a rb-2.us-central1-b "); // rb-3's run id only begins like it
+    assert_false(w.reply.failed);
+    assert_true(w.reply.complete);
+    assert_string_equal(w.reply.ids, "rb-1.us-central1-a rb-2.us-central1-b "); // rb-3's run id only begins like it
     scripted_expect_begin(&w.s, 1,
                           "GET /compute/v1/projects/" GOOGLE_PROJECT "/aggregated/instances?filter=labels.rb-run%3Dr1&"
                           "maxResults=500&returnPartialSuccess=true&fields=");
@@ -814,10 +814,10 @@ static void all_runs_are_those_that_have_an_owner(void **state)
 {
     (void)state;
     struct world w;
-    const struct step steps[] = {TOKEN, NOBODY};
+    const struct step steps[] = {TOKEN, NO_ONE};
     list(&w, steps, 2, NULL);
-    assert_true(w.told.complete);
-    assert_int_equal(w.told.n, 0);
+    assert_true(w.reply.complete);
+    assert_int_equal(w.reply.n, 0);
     scripted_expect_begin(
         &w.s, 1, "GET /compute/v1/projects/" GOOGLE_PROJECT "/aggregated/instances?filter=labels.rb-owner%3A%2A&");
     finish(&w);
@@ -843,8 +843,8 @@ static void a_zone_that_does_not_answer_makes_it_incomplete(void **state)
         struct world w;
         const struct step steps[] = {TOKEN, cases[i].page};
         list(&w, steps, 2, "r1");
-        assert_false(w.told.failed);
-        assert_int_equal(w.told.complete, cases[i].complete);
+        assert_false(w.reply.failed);
+        assert_int_equal(w.reply.complete, cases[i].complete);
         finish(&w);
     }
 }
@@ -863,10 +863,10 @@ static void a_page_that_fails_makes_it_an_error(void **state)
                    ", \"nextPageToken\": \"2\""),
             bad[i], bad[i], bad[i]};
         list(&w, steps, 5, "r1");
-        assert_true(w.told.failed);
-        assert_int_equal(w.told.err.code, RB_ERR_IO);
-        assert_false(w.told.complete);
-        assert_string_equal(w.told.ids, "rb-1.us-central1-a ");
+        assert_true(w.reply.failed);
+        assert_int_equal(w.reply.err.code, RB_ERR_IO);
+        assert_false(w.reply.complete);
+        assert_string_equal(w.reply.ids, "rb-1.us-central1-a ");
         finish(&w);
     }
 }
@@ -876,7 +876,7 @@ static void a_page_that_fails_makes_it_an_error(void **state)
 static void terminate(struct world *w, const struct step *steps, int n, const char *id)
 {
     begin(w, steps, n);
-    w->provider.ops->terminate(&w->provider, id, on_terminate, &w->told);
+    w->provider.ops->terminate(&w->provider, id, on_terminate, &w->reply);
     wait_for_answer(w);
 }
 
@@ -886,7 +886,7 @@ static void an_end_is_accepted(void **state)
     struct world w;
     const struct step steps[] = {TOKEN, ERROR(503, "backendError"), {.how = RESET}, INSERTED};
     terminate(&w, steps, 4, "rb-x.us-central1-a");
-    assert_false(w.told.failed);
+    assert_false(w.reply.failed);
     for (int i = 1; i < 4; i++)
         scripted_expect_begin(&w.s, i, "DELETE " INSTANCES "/rb-x HTTP/1.1\r\n");
     finish(&w);
@@ -899,10 +899,10 @@ static void what_is_not_there_has_ended(void **state)
     struct world w;
     const struct step lost[] = {TOKEN, {.status = 502, .body = "<html>"}, NOT_THERE}, gone[] = {TOKEN, NOT_THERE};
     terminate(&w, lost, 3, "rb-x.us-central1-a");
-    assert_false(w.told.failed);
+    assert_false(w.reply.failed);
     finish(&w);
     terminate(&w, gone, 2, "rb-x.us-central1-a");
-    assert_false(w.told.failed);
+    assert_false(w.reply.failed);
     finish(&w);
 }
 
@@ -976,13 +976,13 @@ static void offers_are_sums_of_the_price_list(void **state)
          .body = "{\"skus\": [" SKU("Nvidia L4 GPU running in Americas", "OnDemand", "h", "560040000") "]}"},
     };
     begin(&w, steps, 4);
-    w.provider.ops->offers(&w.provider, types, 1, on_offers, &w.told);
+    w.provider.ops->offers(&w.provider, types, 1, on_offers, &w.reply);
     wait_for_answer(&w);
-    if (w.told.failed)
-        fail_msg("%s", w.told.err.message);
-    assert_int_equal(w.told.n, 1); // no spot price, no spot offer
-    assert_string_equal(w.told.type, "g2-standard-4");
-    assert_int_equal(w.told.uusd_per_hour, 706824); // $0.707, as on Google's page
+    if (w.reply.failed)
+        fail_msg("%s", w.reply.err.message);
+    assert_int_equal(w.reply.n, 1); // no spot price, no spot offer
+    assert_string_equal(w.reply.type, "g2-standard-4");
+    assert_int_equal(w.reply.uusd_per_hour, 706824); // $0.707, as on Google's page
     scripted_expect_begin(&w.s, 2, "GET /v1/services/6F81-5844-456A/skus?currencyCode=USD&pageSize=5000 HTTP/1.1\r\n");
     scripted_expect_begin(
         &w.s, 3, "GET /v1/services/6F81-5844-456A/skus?currencyCode=USD&pageSize=5000&pageToken=p2 HTTP/1.1\r\n");
@@ -995,13 +995,13 @@ static void offers_without_a_price_are_an_error(void **state)
     static const char *const unpriced[] = {"a3-highgpu-8g"}, *const known[] = {"g2-standard-4"};
     struct world w;
     begin(&w, NULL, 0);
-    w.provider.ops->offers(&w.provider, unpriced, 1, on_offers, &w.told);
+    w.provider.ops->offers(&w.provider, unpriced, 1, on_offers, &w.reply);
     wait_for_answer(&w);
     expect_refused(&w, RB_ERR_PRICE, "import a price list");
     finish(&w);
     const struct step steps[] = {TOKEN, {.status = 200, .body = "{\"items\": {}}"}};
     begin(&w, steps, 2);
-    w.provider.ops->offers(&w.provider, known, 1, on_offers, &w.told);
+    w.provider.ops->offers(&w.provider, known, 1, on_offers, &w.reply);
     wait_for_answer(&w);
     expect_refused(&w, RB_ERR_NOT_FOUND, "no zone of gcp/us-central1 sells it");
     expect_requests(&w, 2);
@@ -1019,14 +1019,14 @@ static void calls_under_way_are_dropped(void **state)
     for (size_t i = 0; i < N_OF(after_us); i++) {
         struct world w;
         begin(&w, steps, 4);
-        w.provider.ops->launch(&w.provider, &in_zone, on_launch, &w.told);
-        w.provider.ops->list(&w.provider, NULL, on_list, &w.told);
-        w.provider.ops->terminate(&w.provider, "rb-x.us-central1-a", on_terminate, &w.told);
+        w.provider.ops->launch(&w.provider, &in_zone, on_launch, &w.reply);
+        w.provider.ops->list(&w.provider, NULL, on_list, &w.reply);
+        w.provider.ops->terminate(&w.provider, "rb-x.us-central1-a", on_terminate, &w.reply);
         if (after_us[i] > 0)
             pass(&w, after_us[i]);
-        const int n_calls = w.told.n_calls;
+        const int n_calls = w.reply.n_calls;
         finish(&w);
-        assert_int_equal(w.told.n_calls, n_calls);
+        assert_int_equal(w.reply.n_calls, n_calls);
     }
 }
 

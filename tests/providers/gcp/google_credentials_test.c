@@ -139,7 +139,7 @@ static void files_that_are_refused(void **state)
     }
 }
 
-static void tokens_are_asked_for_at_googles_or_where_we_are_told(void **state)
+static void tokens_are_asked_for_at_googles_or_where_we_are_reported(void **state)
 {
     (void)state;
     static const struct {
@@ -187,7 +187,7 @@ int main(void)
         TEST(the_machines_own_come_last),
         TEST(none_at_all),
         TEST(files_that_are_refused),
-        TEST(tokens_are_asked_for_at_googles_or_where_we_are_told),
+        TEST(tokens_are_asked_for_at_googles_or_where_we_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,7 +19,7 @@
         .body = "{\"access_token\": \"" text "\", \"expires_in\": " seconds ", \"token_type\": \"Bearer\"}" \
     }
 
-struct told {
+struct reply {
     bool done;
     int n_calls;
     char token[64];
@@ -30,12 +30,12 @@ struct world {
     struct scripted s;
     struct rb_google_credentials credentials;
     struct rb_google_tokens *tokens;
-    struct told told;
+    struct reply reply;
 };
 
 static void on_token(void *arg, const char *token, const struct rb_err *err)
 {
-    struct told *t = arg;
+    struct reply *t = arg;
     t->done = true;
     t->n_calls++;
     t->err = err ? *err : (struct rb_err){0};
@@ -67,10 +67,10 @@ static void finish(struct world *w)
 
 static const char *get(struct world *w)
 {
-    w->told = (struct told){0};
-    rb_google_token_get(w->tokens, on_token, &w->told);
-    assert_true(test_loop_run(&w->s.loop, &w->told.done));
-    return w->told.token;
+    w->reply = (struct reply){0};
+    rb_google_token_get(w->tokens, on_token, &w->reply);
+    assert_true(test_loop_run(&w->s.loop, &w->reply.done));
+    return w->reply.token;
 }
 
 // A field of a form in the i-th request's body, percent-decoded.
@@ -201,8 +201,8 @@ static void who_does_not_say_that_he_is_the_metadata_service_is_not_believed(voi
     setenv("GCE_METADATA_HOST", "set below", 1);
     begin(&w, steps, 3);
     get(&w);
-    assert_int_equal(w.told.err.code, RB_ERR_IO);
-    assert_says(&w.told.err, "Metadata-Flavor: Google");
+    assert_int_equal(w.reply.err.code, RB_ERR_IO);
+    assert_says(&w.reply.err, "Metadata-Flavor: Google");
     finish(&w);
 }
 
@@ -229,16 +229,16 @@ static void many_wait_for_one_token(void **state)
 {
     (void)state;
     struct world w;
-    struct told told[3] = {0};
+    struct reply reply[3] = {0};
     const struct step steps[] = {TOKEN("t1", "3600")};
     begin(&w, steps, 1);
     for (int i = 0; i < 3; i++)
-        rb_google_token_get(w.tokens, on_token, &told[i]);
-    assert_int_equal(told[0].n_calls, 0);
-    assert_true(test_loop_run(&w.s.loop, &told[2].done));
+        rb_google_token_get(w.tokens, on_token, &reply[i]);
+    assert_int_equal(reply[0].n_calls, 0);
+    assert_true(test_loop_run(&w.s.loop, &reply[2].done));
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(told[i].n_calls, 1);
-        assert_string_equal(told[i].token, "t1");
+        assert_int_equal(reply[i].n_calls, 1);
+        assert_string_equal(reply[i].token, "t1");
     }
     finish(&w);
 }
@@ -257,12 +257,12 @@ static void a_refresh_that_fails_keeps_the_old_one(void **state)
     assert_int_equal(script_server_n_requests(w.s.server), 4);
     w.s.loop.skipped_us += INT64_C(100000000);
     get(&w);
-    assert_int_equal(w.told.err.code, RB_ERR_IO);
-    assert_says(&w.told.err, "server_error");
+    assert_int_equal(w.reply.err.code, RB_ERR_IO);
+    assert_says(&w.reply.err, "server_error");
     finish(&w);
 }
 
-static void a_forgotten_token_is_fetched_anew(void **state)
+static void a_forgotten_token_is_fetched_again(void **state)
 {
     (void)state;
     struct world w;
@@ -312,10 +312,10 @@ static void refusals_and_answers_that_are_none(void **state)
         const struct step steps[] = {cases[i].answer, cases[i].answer, cases[i].answer};
         begin(&w, steps, 3);
         get(&w);
-        if (w.told.err.code != cases[i].code)
-            fail_msg("case %zu: %s: %s", i, rb_err_code_name(w.told.err.code), w.told.err.message);
-        if (!strstr(w.told.err.message, cases[i].reason) && !strstr(w.told.err.key, cases[i].reason))
-            fail_msg("case %zu: %s", i, w.told.err.message);
+        if (w.reply.err.code != cases[i].code)
+            fail_msg("case %zu: %s: %s", i, rb_err_code_name(w.reply.err.code), w.reply.err.message);
+        if (!strstr(w.reply.err.message, cases[i].reason) && !strstr(w.reply.err.key, cases[i].reason))
+            fail_msg("case %zu: %s", i, w.reply.err.message);
         assert_int_equal(script_server_n_requests(w.s.server), cases[i].n_requests);
         finish(&w);
     }
@@ -360,7 +360,7 @@ int main(void)
         TEST(a_token_is_kept_until_shortly_before_its_end),
         TEST(many_wait_for_one_token),
         TEST(a_refresh_that_fails_keeps_the_old_one),
-        TEST(a_forgotten_token_is_fetched_anew),
+        TEST(a_forgotten_token_is_fetched_again),
         TEST(refusals_and_answers_that_are_none),
         TEST(keys_that_cannot_sign),
     };

@@ -157,7 +157,7 @@ class Exec(unittest.TestCase):
         while self.run_in_pod(listing).stdout != b"0\n":
             self.assertLess(time.monotonic(), until, "the follower lives on")
 
-    def test_nobody_reads_any_more(self):
+    def test_no_one_reads_any_more(self):
         process = subprocess.Popen(self.argv("echo begun; sleep 100"), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.DEVNULL)
         self.assertEqual(process.stdout.readline(), b"begun\n")

@@ -557,7 +557,7 @@ class Runs(unittest.TestCase):
         cluster, run = self.on()
         done = run.say("rbrun", "doctor", "plan.json", "--json", "--state-dir", "state", expect=0)
         self.assertNotIn('"fail"', done.stdout)
-        self.assertNotIn("is there", done.stdout, "nobody has looked for the image")
+        self.assertNotIn("is there", done.stdout, "no one has looked for the image")
         self.assertIn('"list nodes is not granted', done.stdout)
         for right, as_job in [(right, "") for right in NEEDED] + [(right, ", as: job") for right in NEEDED_BY_JOBS]:
             others = ", granted: [%s]" % ", ".join(r for r in NEEDED_BY_JOBS if r != right) if as_job else ""

@@ -681,7 +681,7 @@ static void a_watch_only_wakes(void **state)
     scripted_expect(&w.s, 0, "Authorization: Bearer secret");
     assert_int_equal(script_server_n_requests(w.s.server), 5);
     w.s.done = false, w.s.n_calls = 0;
-    scripted_wait(&w.s); // by the error: a listing tells more
+    scripted_wait(&w.s); // by the error: a listing says more
     bool over = false;
     test_loop_run(&w.s.loop, &over); // until nothing is waited for
     assert_int_equal(script_server_n_requests(w.s.server), 7);

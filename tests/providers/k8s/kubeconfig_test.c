@@ -318,7 +318,7 @@ static void what_only_a_person_renews_has_an_end(void **state)
     assert_true(rb_certificate_ends_us("-----BEGIN CERT") == -1);
 }
 
-static void the_door_tells_this_user_alone(void **state)
+static void the_door_opens_for_this_user_alone(void **state)
 {
     (void)state;
     static const struct rb_kubernetes_spec spec = {.namespace = "jobs"};
@@ -365,7 +365,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_pod_reads_its_token_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_plugin_runs_when_its_credential_ends, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_only_a_person_renews_has_an_end, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_door_tells_this_user_alone, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_door_opens_for_this_user_alone, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

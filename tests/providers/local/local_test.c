@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-struct told {
+struct reply {
     bool done;
     int number;
     int n;
@@ -15,7 +15,7 @@ struct told {
     bool free;
 };
 
-static void tell(struct told *t, const struct rb_err *err)
+static void tell(struct reply *t, const struct rb_err *err)
 {
     t->done = true;
     t->number = err ? rb_err_number(err) : RB_E_NONE;
@@ -23,7 +23,7 @@ static void tell(struct told *t, const struct rb_err *err)
 
 static void on_launch(void *arg, const struct rb_err *err, const struct rb_instance *i)
 {
-    struct told *t = arg;
+    struct reply *t = arg;
     tell(t, err);
     if (i) {
         t->instance = *i;
@@ -33,7 +33,7 @@ static void on_launch(void *arg, const struct rb_err *err, const struct rb_insta
 
 static void on_list(void *arg, const struct rb_err *err, const struct rb_instance *instances, int n, bool complete)
 {
-    struct told *t = arg;
+    struct reply *t = arg;
     tell(t, err);
     assert_true(complete);
     t->n = n;
@@ -48,7 +48,7 @@ static void on_terminate(void *arg, const struct rb_err *err)
 
 static void on_offers(void *arg, const struct rb_err *err, const struct rb_catalog *catalog)
 {
-    struct told *t = arg;
+    struct reply *t = arg;
     tell(t, err);
     assert_int_equal(catalog->n_offers, 1);
     t->gpus = catalog->offers[0].gpus;
@@ -67,34 +67,34 @@ static void begin(struct world *w)
     assert_true(rb_provider_local.create(&config, &w->provider, NULL));
 }
 
-static struct told wait_for(struct world *w, struct told *t)
+static struct reply wait_for(struct world *w, struct reply *t)
 {
     assert_false(t->done); // never from inside the call
     assert_true(test_loop_run(&w->loop, &t->done));
     return *t;
 }
 
-static struct told launch(struct world *w, const char *token, enum rb_market market)
+static struct reply launch(struct world *w, const char *token, enum rb_market market)
 {
     const struct rb_launch l = {.token = token,
                                 .instance_type = "local",
                                 .market = market,
                                 .tags = {.owner = "ann", .run_id = "r-1"}};
-    struct told t = {0};
+    struct reply t = {0};
     w->provider.ops->launch(&w->provider, &l, on_launch, &t);
     return wait_for(w, &t);
 }
 
-static struct told list(struct world *w, const char *run_id)
+static struct reply list(struct world *w, const char *run_id)
 {
-    struct told t = {0};
+    struct reply t = {0};
     w->provider.ops->list(&w->provider, run_id, on_list, &t);
     return wait_for(w, &t);
 }
 
-static struct told terminate(struct world *w, const char *id)
+static struct reply terminate(struct world *w, const char *id)
 {
-    struct told t = {0};
+    struct reply t = {0};
     w->provider.ops->terminate(&w->provider, id, on_terminate, &t);
     return wait_for(w, &t);
 }
@@ -105,7 +105,7 @@ static void one_node_lives_and_ends(void **state)
     struct world w;
     begin(&w);
     assert_int_equal(list(&w, "r-1").n, 0);
-    const struct told t = launch(&w, "0123456789abcdef0123", RB_MARKET_ON_DEMAND);
+    const struct reply t = launch(&w, "0123456789abcdef0123", RB_MARKET_ON_DEMAND);
     assert_int_equal(t.number, RB_E_NONE);
     assert_string_equal(t.id, "local-0123456789abcdef");
     assert_int_equal(t.instance.state, RB_INSTANCE_RUNNING);
@@ -116,7 +116,7 @@ static void one_node_lives_and_ends(void **state)
     assert_int_equal(list(&w, "r-2").n, 0);
     assert_int_equal(terminate(&w, "local-other").number, RB_E_LOCAL_NODE);
     assert_int_equal(terminate(&w, t.id).number, RB_E_NONE);
-    const struct told ended = list(&w, "r-1");
+    const struct reply ended = list(&w, "r-1");
     assert_int_equal(ended.instance.state, RB_INSTANCE_TERMINATED);
     assert_int_equal(terminate(&w, t.id).number, RB_E_NONE); // again: still fine
     assert_true(list(&w, "r-1").instance.terminated_at_us == ended.instance.terminated_at_us);
@@ -141,7 +141,7 @@ static void the_offer_is_free(void **state)
 {
     (void)state;
     struct world w;
-    struct told t = {0};
+    struct reply t = {0};
     begin(&w);
     w.provider.ops->offers(&w.provider, NULL, 0, on_offers, &t);
     t = wait_for(&w, &t);
@@ -154,7 +154,7 @@ static void destroying_drops_answers(void **state)
 {
     (void)state;
     struct world w;
-    struct told t = {0};
+    struct reply t = {0};
     begin(&w);
     w.provider.ops->list(&w.provider, NULL, on_list, &t);
     w.provider.ops->terminate(&w.provider, "x", on_terminate, &t);

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct told {
+struct reply {
     bool done;
     int n_calls;
     int number;
@@ -41,7 +41,7 @@ static bool decode(void *arg, const char *body, size_t n, struct rb_err *err)
 
 static void done(void *arg, const struct rb_err *err)
 {
-    struct told *t = arg;
+    struct reply *t = arg;
     t->done = true;
     t->n_calls++;
     t->number = err ? rb_err_number(err) : RB_E_NONE;
@@ -70,21 +70,21 @@ static void finish(struct world *w)
     assert_int_equal(w->loop.n_timers, 0);
 }
 
-static struct told call(struct world *w, int max_tries)
+static struct reply call(struct world *w, int max_tries)
 {
-    struct told told = {0};
+    struct reply reply = {0};
     struct rb_api_call c = {.name = "test",
                             .method = "GET",
                             .max_tries = max_tries,
-                            .arg = &told,
+                            .arg = &reply,
                             .decode = decode,
                             .done = done,
                             .drop = drop};
     rb_buf_puts(&c.target, "/x");
     rb_api_send(w->api, &c);
-    assert_true(test_loop_run(&w->loop, &told.done));
-    assert_int_equal(told.n_calls, 1);
-    return told;
+    assert_true(test_loop_run(&w->loop, &reply.done));
+    assert_int_equal(reply.n_calls, 1);
+    return reply;
 }
 
 static void a_budget_per_minute_is_waited_for(void **state)

@@ -1,10 +1,10 @@
-// What programs that we start may see, and how their end is told.
+// What programs that we start may see, and how their end is reported.
 #include "providers/wire/child.h"
 #include "tests/base/check.h"
 
 #include <stdlib.h>
 
-static void credentials_are_told_by_their_names(void **state)
+static void credentials_are_recognised_by_name(void **state)
 {
     (void)state;
     static const char *const yes[] = {
@@ -63,14 +63,14 @@ static bool run(const char *script, struct rb_buf *out, size_t max, struct rb_er
     return rb_child_run(argv, &(struct rb_child_options){.out = out, .max_output_bytes = max, .quiet = true}, err);
 }
 
-static void ends_are_told(void **state)
+static void ends_are_reported(void **state)
 {
     (void)state;
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
     struct rb_err err;
     assert_true(run("cat; echo \"${AWS_SECRET_ACCESS_KEY-none}\"", &out, 100, &err)); // nothing on stdin
     assert_string_equal(rb_buf_str(&out), "none\n");
-    assert_true(run("echo nobody listens", NULL, 0, &err));
+    assert_true(run("echo no one listens", NULL, 0, &err));
     assert_false(run("exit 3", NULL, 0, &err));
     assert_says(&err, "RB3029 sh failed with exit code 3");
     assert_false(run("kill -9 $$", NULL, 0, &err));
@@ -86,9 +86,9 @@ static void ends_are_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(credentials_are_told_by_their_names),
+        cmocka_unit_test(credentials_are_recognised_by_name),
         cmocka_unit_test(a_command_sees_all_but_what_is_hidden),
-        cmocka_unit_test(ends_are_told),
+        cmocka_unit_test(ends_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
