@@ -79,6 +79,12 @@ void rb_launch_copy(struct rb_arena *a, const struct rb_launch *from, struct rb_
     to->security_groups = groups;
 }
 
+void rb_launch_wipe(struct rb_launch *copy)
+{
+    if (copy->user_data)
+        explicit_bzero((char *)copy->user_data, strlen(copy->user_data));
+}
+
 void rb_launch_take(struct rb_launch *launch, const struct rb_resources *resources)
 {
     launch->security_groups = resources->security_groups.items;

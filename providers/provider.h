@@ -60,6 +60,7 @@ struct rb_launch {
 void rb_launch_take(struct rb_launch *launch, const struct rb_resources *resources);
 // Copies the launch and every text in it.
 void rb_launch_copy(struct rb_arena *arena, const struct rb_launch *from, struct rb_launch *out);
+void rb_launch_wipe(struct rb_launch *copy); // its user data, which may hold a host key: before the arena ends
 int rb_launch_count(const struct rb_launch *launch); // how many machines it requests
 
 enum rb_instance_state {

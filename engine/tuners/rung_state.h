@@ -13,5 +13,10 @@ int rb_rung_state_phase(const void *state);
 enum rb_tuner_next rb_rung_state_next(void *state, struct rb_group *out);
 void rb_rung_state_ended(void *state, int trial, int64_t resource, double score);
 void rb_rung_state_failed(void *state, int trial);
+// The functions of a tuner that is its rung table and nothing else.
+#define RB_RUNG_STATE_FUNCTIONS                                                          \
+    .create = rb_rung_state_create, .destroy = rb_rung_state_destroy,                    \
+    .next = rb_rung_state_next, .phase = rb_rung_state_phase,                            \
+    .ended = rb_rung_state_ended, .failed = rb_rung_state_failed
 
 #endif

@@ -18,10 +18,5 @@ static bool sha_stages(const struct rb_job *job, struct rb_rung_table *out, stru
 const struct rb_tuner rb_tuner_sha = {
     .name = "sha",
     .stages = sha_stages,
-    .create = rb_rung_state_create,
-    .destroy = rb_rung_state_destroy,
-    .next = rb_rung_state_next,
-    .phase = rb_rung_state_phase,
-    .ended = rb_rung_state_ended,
-    .failed = rb_rung_state_failed,
+    RB_RUNG_STATE_FUNCTIONS,
 };

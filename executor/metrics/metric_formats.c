@@ -141,23 +141,38 @@ static bool read_mean(const char *p, const char *end, double *out)
     return rb_parse_printed(p, (size_t)(plus - p), out);
 }
 
-static void read_xgboost(struct rb_format_state *s, const char *line, size_t n, rb_metric_value_fn *fn, void *ctx)
+// Each value of a line of rounds: what lies between its separators.
+typedef void round_value_fn(const char *p, const char *end, rb_metric_value_fn *fn, void *ctx);
+
+static void read_rounds(const char *line, size_t n, const char *separators, round_value_fn *value,
+                        rb_metric_value_fn *fn, void *ctx)
 {
-    (void)s;
-    double round, value;
+    double round;
     const char *end = line + n, *p = read_round(line, end, &round);
     if (!p)
         return;
     resource(fn, ctx, round);
     while (p < end) {
-        p = skip_blanks(p, end);
-        const char *stop = p, *colon = NULL;
-        for (; stop < end && *stop != ' ' && *stop != '\t'; stop++)
-            colon = *stop == ':' ? stop : colon;
-        if (colon && read_mean(colon + 1, stop, &value))
-            fn(ctx, p, (size_t)(colon - p), value);
+        const char *stop = p = skip_blanks(p, end);
+        while (stop < end && !memchr(separators, *stop, strlen(separators)))
+            stop++;
+        value(p, stop, fn, ctx);
         p = stop;
     }
+}
+
+static void xgboost_value(const char *p, const char *end, rb_metric_value_fn *fn, void *ctx)
+{
+    double value;
+    const char *colon = memrchr(p, ':', (size_t)(end - p));
+    if (colon && read_mean(colon + 1, end, &value))
+        fn(ctx, p, (size_t)(colon - p), value);
+}
+
+static void read_xgboost(struct rb_format_state *s, const char *line, size_t n, rb_metric_value_fn *fn, void *ctx)
+{
+    (void)s;
+    read_rounds(line, n, " \t", xgboost_value, fn, ctx);
 }
 
 // "valid_0's auc" is reported as valid_0-auc, and as auc: of several data sets the first counts.
@@ -181,17 +196,7 @@ static void lightgbm_value(const char *p, const char *end, rb_metric_value_fn *f
 static void read_lightgbm(struct rb_format_state *s, const char *line, size_t n, rb_metric_value_fn *fn, void *ctx)
 {
     (void)s;
-    double round;
-    const char *end = line + n, *p = read_round(line, end, &round);
-    if (!p)
-        return;
-    resource(fn, ctx, round);
-    while (p < end) {
-        p = skip_blanks(p, end);
-        const char *tab = memchr(p, '\t', (size_t)(end - p)), *stop = tab ? tab : end;
-        lightgbm_value(p, stop, fn, ctx);
-        p = stop;
-    }
+    read_rounds(line, n, "\t", lightgbm_value, fn, ctx);
 }
 
 // --- fastai: "epoch     train_loss  valid_loss  accuracy  time", then rows ---

@@ -82,8 +82,7 @@ const char *rb_ec2_image_of(const struct rb_ec2 *ec2, const struct rb_launch *wh
 static void launch_destroy(void *arg)
 {
     struct launch *l = arg;
-    if (l->what.user_data)
-        explicit_bzero((char *)l->what.user_data, strlen(l->what.user_data)); // our own copy; may hold a host key
+    rb_launch_wipe(&l->what);
     rb_api_state_free(l);
 }
 

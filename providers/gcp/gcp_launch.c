@@ -58,8 +58,7 @@ static void look(struct launch *l, const struct rb_err *doubt, bool over);
 static void destroy(void *arg)
 {
     struct launch *l = arg;
-    if (l->what.user_data)
-        explicit_bzero((char *)l->what.user_data, strlen(l->what.user_data)); // our own copy; may hold a host key
+    rb_launch_wipe(&l->what);
     rb_api_state_free(l);
 }
 

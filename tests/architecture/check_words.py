@@ -8,7 +8,7 @@ import sys
 root = pathlib.Path(sys.argv[1])
 FOLDERS = ("base", "bench", "commands", "docs", "engine", "examples", "executor", "include", "library", "man", "packaging", "planner",
            "profiles", "providers", "python", "samplers", "simulator", "skills", "tests", "tools", "views")
-# Each with what to write in its stead.
+# Each with what to write instead.
 INSTEAD = {
     "an" "ew": "again",
     "de" "ar": "costly",

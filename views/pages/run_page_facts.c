@@ -45,14 +45,17 @@ static void expected(const struct rb_node *values, format_fn *format, struct rb_
         rb_buf_printf(out, "\n95 %% of runs: at most %s", format(rb_document_int(predicted, "p95"), most));
 }
 
-static void cost_fact(struct rb_page *p, const struct rb_node *document)
+// "cost" or "time" of the report, as it was expected and as it is.
+static void measured_fact(struct rb_page *p, const struct rb_node *document, const char *name, const char *key,
+                          format_fn *format)
 {
-    const struct rb_node *cost = rb_document_member(report_of(document), "cost_uusd");
+    const struct rb_node *values = rb_document_member(report_of(document), key);
     RB_AUTO(rb_buf_finish) struct rb_buf remark = RB_BUF_INIT;
-    char figure[32];
-    expected(cost, rb_format_money, &remark);
-    rb_page_fact(p, is_running(document) ? "cost so far" : "cost",
-                 rb_format_money(rb_document_int(cost, "actual"), figure), rb_buf_str(&remark));
+    char figure[32], so_far[32];
+    snprintf(so_far, sizeof so_far, "%s so far", name);
+    expected(values, format, &remark);
+    rb_page_fact(p, is_running(document) ? so_far : name, format(rb_document_int(values, "actual"), figure),
+                 rb_buf_str(&remark));
 }
 
 // If nothing has a price: the share of the GPUs' time that went into training.
@@ -67,16 +70,6 @@ static void use_fact(struct rb_page *p, const struct rb_node *document)
     snprintf(figure, sizeof figure, "%.0f %%", 100.0 * (double)train_us / (double)all_us);
     snprintf(remark, sizeof remark, "of %s of GPU time", rb_format_duration(all_us, all));
     rb_page_fact(p, "spent training", figure, remark);
-}
-
-static void time_fact(struct rb_page *p, const struct rb_node *document)
-{
-    const struct rb_node *time = rb_document_member(report_of(document), "time_us");
-    RB_AUTO(rb_buf_finish) struct rb_buf remark = RB_BUF_INIT;
-    char figure[32];
-    expected(time, rb_format_duration, &remark);
-    rb_page_fact(p, is_running(document) ? "time so far" : "time",
-                 rb_format_duration(rb_document_int(time, "actual"), figure), rb_buf_str(&remark));
 }
 
 // --- the outcome and the limits
@@ -227,8 +220,8 @@ void rb_run_page_facts(struct rb_page *p, const struct rb_node *document)
     if (rb_run_page_is_free(document))
         use_fact(p, document);
     else
-        cost_fact(p, document);
-    time_fact(p, document);
+        measured_fact(p, document, "cost", "cost_uusd", rb_format_money);
+    measured_fact(p, document, "time", "time_us", rb_format_duration);
     outcome_fact(p, document);
     best_fact(p, document);
     failures_fact(p, document, spot_fact(p, document));

@@ -125,8 +125,10 @@ void rb_k8s_changed(struct rb_mock_k8s *k, struct rb_k8s_pod *p, const char *typ
 }
 
 static void tell(struct rb_mock_k8s *k, const struct rb_k8s_ref *of, const char *type, const char *reason,
-                 int64_t now_us, const char *message)
+                 int64_t now_us, const char *fmt, va_list ap)
 {
+    char message[512];
+    vsnprintf(message, sizeof message, fmt, ap);
     for (int i = k->n_events - 1; i >= 0; i--) {
         struct rb_k8s_event *e = k->events[i];
         if (strcmp(e->of.uid, of->uid) == 0 && strcmp(e->reason, reason) == 0 && strcmp(e->message, message) == 0) {
@@ -155,23 +157,19 @@ static void tell(struct rb_mock_k8s *k, const struct rb_k8s_ref *of, const char 
 void rb_k8s_tell_of(struct rb_mock_k8s *k, const struct rb_k8s_ref *of, const char *type, const char *reason,
                     int64_t now_us, const char *fmt, ...)
 {
-    char message[512];
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(message, sizeof message, fmt, ap);
+    tell(k, of, type, reason, now_us, fmt, ap);
     va_end(ap);
-    tell(k, of, type, reason, now_us, message);
 }
 
 void rb_k8s_tell(struct rb_mock_k8s *k, const struct rb_k8s_pod *p, const char *type, const char *reason,
                  int64_t now_us, const char *fmt, ...)
 {
-    char message[512];
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(message, sizeof message, fmt, ap);
+    tell(k, &(struct rb_k8s_ref){"Pod", "v1", p->name, p->uid}, type, reason, now_us, fmt, ap);
     va_end(ap);
-    tell(k, &(struct rb_k8s_ref){"Pod", "v1", p->name, p->uid}, type, reason, now_us, message);
 }
 
 // --- a new pod ---

@@ -21,27 +21,6 @@ static int restarts(struct fake_run *r)
     return n;
 }
 
-static void step_for(struct fake_run *r, int64_t us)
-{
-    fake_run_step_until(r, r->v.now_us + us);
-}
-
-static void end_it(struct fake_run *r)
-{
-    const int64_t limit_us = r->v.now_us + 600 * MINUTE_US;
-    while (!r->finished && r->v.now_us < limit_us && virtual_loop_step(&r->v))
-        ;
-    if (!r->finished)
-        fail_msg("the run does not end; it said:\n%s", r->talk);
-    assert_int_equal(fake_cloud_alive(&r->cloud), 0);
-}
-
-static void assert_talked_of(const struct fake_run *r, const char *text)
-{
-    if (!strstr(r->talk, text))
-        fail_msg("not a word of \"%s\":\n%s", text, r->talk);
-}
-
 // What the engine came to, as text: the reports it believed.
 static void results(struct fake_run *r, char *out, size_t size)
 {
@@ -57,7 +36,7 @@ static void undisturbed(char *out, size_t size)
     struct fake_run r;
     fake_run_init(&r, 1);
     fake_run_open(&r);
-    end_it(&r);
+    fake_run_end_within(&r, 600 * MINUTE_US);
     results(&r, out, size);
     fake_run_finish(&r);
 }
@@ -81,14 +60,14 @@ static void trials_that_trained_on_are_not_taken_to_hang(void **state)
         fake_run_init(&r, 1);
         r.machines.catch_up_us = cases[i].catch_up_us;
         fake_run_open(&r);
-        step_for(&r, cases[i].at_us);
+        fake_run_step_for(&r, cases[i].at_us);
         virtual_loop_stop_for(&r.v, cases[i].for_us);
-        end_it(&r);
+        fake_run_end_within(&r, 600 * MINUTE_US);
         results(&r, got, sizeof got);
         if (restarts(&r) != 0 || r.outcome != RB_JOB_COMPLETE || strcmp(got, expected) != 0)
             fail_msg("case %zu: %d restarts, %s\n%s", i, restarts(&r), got, r.talk);
         if (cases[i].for_us >= 10 * SECOND_US)
-            assert_talked_of(&r, "this process did not run for");
+            fake_run_assert_said(&r, "this process did not run for");
         fake_run_finish(&r);
     }
 }
@@ -101,10 +80,10 @@ static void nor_are_they_by_many_stops(void **state)
     fake_run_init(&r, 1);
     fake_run_open(&r);
     for (int i = 0; i < 40 && !r.finished; i++) {
-        step_for(&r, 7 * SECOND_US);
+        fake_run_step_for(&r, 7 * SECOND_US);
         virtual_loop_stop_for(&r.v, i % 2 ? 9 * SECOND_US : 65 * SECOND_US);
     }
-    end_it(&r);
+    fake_run_end_within(&r, 600 * MINUTE_US);
     assert_int_equal(r.outcome, RB_JOB_COMPLETE);
     assert_int_equal(restarts(&r), 0);
     fake_run_finish(&r);
@@ -118,10 +97,10 @@ static void what_hangs_is_still_found(void **state)
     fake_run_init(&r, 1);
     r.machines.training.hangs = 1;
     fake_run_open(&r);
-    step_for(&r, 60 * SECOND_US);
+    fake_run_step_for(&r, 60 * SECOND_US);
     virtual_loop_stop_for(&r.v, 20 * MINUTE_US);
-    step_for(&r, 20 * MINUTE_US + 3 * MINUTE_US);
-    assert_talked_of(&r, "hung, killed");
+    fake_run_step_for(&r, 20 * MINUTE_US + 3 * MINUTE_US);
+    fake_run_assert_said(&r, "hung, killed");
     fake_run_finish(&r);
 }
 
@@ -133,12 +112,12 @@ static void by_a_starved_controller_too(void **state)
     fake_run_init(&r, 1);
     r.machines.training.hangs = 1;
     fake_run_open(&r);
-    step_for(&r, 30 * SECOND_US);
+    fake_run_step_for(&r, 30 * SECOND_US);
     for (int i = 0; i < 60; i++) {
-        step_for(&r, 3 * SECOND_US);
+        fake_run_step_for(&r, 3 * SECOND_US);
         virtual_loop_stop_for(&r.v, 2 * SECOND_US);
     }
-    assert_talked_of(&r, "hung, killed");
+    fake_run_assert_said(&r, "hung, killed");
     fake_run_finish(&r);
 }
 
@@ -150,9 +129,9 @@ static void a_deadline_in_the_gap_stops_the_run(void **state)
     fake_run_init(&r, 1);
     r.deadline_us = 10 * MINUTE_US;
     fake_run_open(&r);
-    step_for(&r, MINUTE_US);
+    fake_run_step_for(&r, MINUTE_US);
     virtual_loop_stop_for(&r.v, 60 * MINUTE_US);
-    end_it(&r);
+    fake_run_end_within(&r, 600 * MINUTE_US);
     assert_int_equal(r.outcome, RB_JOB_STOPPED);
     assert_int_equal(r.reason, RB_STOP_DEADLINE);
     assert_true(r.v.now_us < 70 * MINUTE_US);
@@ -165,15 +144,15 @@ static void a_budget_spent_in_the_gap_stops_the_run(void **state)
     struct fake_run r;
     fake_run_init(&r, 1);
     fake_run_open(&r);
-    step_for(&r, MINUTE_US);
+    fake_run_step_for(&r, MINUTE_US);
     fake_run_close(&r);
     fake_run_finish(&r);
     fake_run_init(&r, 1);
     r.budget_uusd = 5 * 3600000; // five node hours: three nodes train for three hours meanwhile
     fake_run_open(&r);
-    step_for(&r, MINUTE_US);
+    fake_run_step_for(&r, MINUTE_US);
     virtual_loop_stop_for(&r.v, 180 * MINUTE_US);
-    end_it(&r);
+    fake_run_end_within(&r, 600 * MINUTE_US);
     assert_int_equal(r.outcome, RB_JOB_STOPPED);
     assert_int_equal(r.reason, RB_STOP_BUDGET);
     fake_run_finish(&r);
@@ -187,16 +166,16 @@ static void nodes_that_ended_in_the_gap_are_seen_in_the_listing(void **state)
     struct fake_run r;
     fake_run_init(&r, 1);
     fake_run_open(&r);
-    step_for(&r, 90 * SECOND_US);
+    fake_run_step_for(&r, 90 * SECOND_US);
     virtual_loop_stop_for(&r.v, 40 * MINUTE_US);
-    step_for(&r, 30 * MINUTE_US);
+    fake_run_step_for(&r, 30 * MINUTE_US);
     const int n = r.cloud.n_instances;
     for (int i = 0; i < n; i++)
         fake_cloud_kill_instance(&r.cloud, i, "Client.InstanceInitiatedShutdown");
-    end_it(&r);
+    fake_run_end_within(&r, 600 * MINUTE_US);
     assert_int_equal(r.outcome, RB_JOB_COMPLETE);
     assert_true(r.cloud.n_instances > n);
-    assert_talked_of(&r, "lost: Client.InstanceInitiatedShutdown");
+    fake_run_assert_said(&r, "lost: Client.InstanceInitiatedShutdown");
     fake_run_finish(&r);
 }
 
@@ -208,11 +187,11 @@ static void the_heartbeat_comes_at_once(void **state)
     r.machines.training.unit_us = 30 * MINUTE_US;
     ((struct rb_job *)(uintptr_t)r.plan->job)->trial.timeout_us = 200 * MINUTE_US;
     fake_run_open(&r);
-    step_for(&r, 130 * SECOND_US);
+    fake_run_step_for(&r, 130 * SECOND_US);
     const int n = r.machines.n_heartbeats;
     assert_true(n > 0);
     virtual_loop_stop_for(&r.v, 20 * SECOND_US); // the next is due a minute and a half later
-    step_for(&r, 22 * SECOND_US);
+    fake_run_step_for(&r, 22 * SECOND_US);
     assert_true(r.machines.n_heartbeats > n);
     fake_run_finish(&r);
 }
@@ -225,9 +204,9 @@ static void nodes_that_boot_are_not_given_up(void **state)
     fake_run_init(&r, 1);
     r.boot_timeout_us = 5 * MINUTE_US;
     fake_run_open(&r);
-    step_for(&r, SECOND_US);
+    fake_run_step_for(&r, SECOND_US);
     virtual_loop_stop_for(&r.v, 6 * MINUTE_US);
-    end_it(&r);
+    fake_run_end_within(&r, 600 * MINUTE_US);
     assert_int_equal(r.outcome, RB_JOB_COMPLETE);
     assert_int_equal(r.cloud.n_instances, 3);
     fake_run_finish(&r);
@@ -243,10 +222,10 @@ static void no_one_is_evicted_for_our_absence(void **state)
     r.deadline_us = 30 * MINUTE_US;
     fake_run_open(&r);
     for (int i = 0; i < 12 && !r.finished; i++) {
-        step_for(&r, 70 * SECOND_US);
+        fake_run_step_for(&r, 70 * SECOND_US);
         virtual_loop_stop_for(&r.v, 61 * SECOND_US);
     }
-    end_it(&r);
+    fake_run_end_within(&r, 600 * MINUTE_US);
     assert_null(strstr(r.talk, "did not give way"));
     assert_null(strstr(r.talk, "hung"));
     fake_run_finish(&r);
@@ -259,9 +238,9 @@ static void a_gap_is_not_a_lost_network(void **state)
     struct fake_run r;
     fake_run_init(&r, 1);
     fake_run_open(&r);
-    step_for(&r, 60 * SECOND_US);
+    fake_run_step_for(&r, 60 * SECOND_US);
     virtual_loop_stop_for(&r.v, 15 * MINUTE_US);
-    end_it(&r);
+    fake_run_end_within(&r, 600 * MINUTE_US);
     assert_null(strstr(r.talk, "is this machine's network gone"));
     fake_run_finish(&r);
 }
@@ -277,13 +256,13 @@ static void trials_without_a_network_are_not_taken_to_hang(void **state)
         fake_run_init(&r, 1);
         r.machines.training.unit_us = 40 * SECOND_US; // 28 to 52; trial.timeout is 60 s
         fake_run_open(&r);
-        step_for(&r, (30 + 5 * (k / 3)) * SECOND_US);
+        fake_run_step_for(&r, (30 + 5 * (k / 3)) * SECOND_US);
         r.cloud.faults.unreachable = true;
         fake_machines_set_offline(&r.machines, true);
-        step_for(&r, for_us[k % 3]);
+        fake_run_step_for(&r, for_us[k % 3]);
         r.cloud.faults.unreachable = false;
         fake_machines_set_offline(&r.machines, false);
-        end_it(&r);
+        fake_run_end_within(&r, 600 * MINUTE_US);
         if (strstr(r.talk, "hung") || restarts(&r) != 0 || r.outcome != RB_JOB_COMPLETE)
             fail_msg("case %d: %d restarts; it said:\n%s", k, restarts(&r), r.talk);
         fake_run_finish(&r);
@@ -298,14 +277,14 @@ static void what_hangs_is_found_behind_a_lost_network(void **state)
     fake_run_init(&r, 1);
     r.machines.training.hangs = 1;
     fake_run_open(&r);
-    step_for(&r, 60 * SECOND_US);
+    fake_run_step_for(&r, 60 * SECOND_US);
     r.cloud.faults.unreachable = true;
     fake_machines_set_offline(&r.machines, true);
-    step_for(&r, 25 * SECOND_US);
+    fake_run_step_for(&r, 25 * SECOND_US);
     r.cloud.faults.unreachable = false;
     fake_machines_set_offline(&r.machines, false);
-    step_for(&r, 3 * MINUTE_US);
-    assert_talked_of(&r, "hung, killed");
+    fake_run_step_for(&r, 3 * MINUTE_US);
+    fake_run_assert_said(&r, "hung, killed");
     fake_run_finish(&r);
 }
 
@@ -320,7 +299,7 @@ static void be_full(struct fake_run *r, int64_t us)
     while (!r->finished && r->v.now_us < until_us) {
         for (int trial = -1; trial < 9; trial++)
             r->machines.events.held_up(r->machines.events.ctx, trial, &err);
-        step_for(r, SECOND_US);
+        fake_run_step_for(r, SECOND_US);
     }
 }
 
@@ -331,12 +310,12 @@ static void a_full_machine_is_waited_for(void **state)
     fake_run_init(&r, 1);
     r.machines.training.unit_us = 100 * SECOND_US; // longer than trial.timeout
     fake_run_open(&r);
-    step_for(&r, 60 * SECOND_US);
+    fake_run_step_for(&r, 60 * SECOND_US);
     be_full(&r, 4 * MINUTE_US);
     assert_false(r.finished);
     assert_null(strstr(r.talk, "hung"));
     assert_int_equal(restarts(&r), 0);
-    assert_talked_of(&r, "waiting for room");
+    fake_run_assert_said(&r, "waiting for room");
     fake_run_finish(&r);
 }
 
@@ -349,12 +328,12 @@ static void and_what_it_held_up_is_done_then(void **state)
         struct fake_run r;
         fake_run_init(&r, 1);
         fake_run_open(&r);
-        step_for(&r, at_us[i]);
+        fake_run_step_for(&r, at_us[i]);
         fake_machines_set_full(&r.machines, 4 * MINUTE_US);
-        end_it(&r);
+        fake_run_end_within(&r, 600 * MINUTE_US);
         assert_int_equal(r.outcome, RB_JOB_COMPLETE);
         assert_int_equal(restarts(&r), 0);
-        assert_talked_of(&r, "waiting for room");
+        fake_run_assert_said(&r, "waiting for room");
         fake_run_finish(&r);
     }
 }
@@ -366,9 +345,9 @@ static void but_not_for_ever(void **state)
     fake_run_init(&r, 1);
     r.machines.training.unit_us = 600 * SECOND_US;
     fake_run_open(&r);
-    step_for(&r, 60 * SECOND_US);
+    fake_run_step_for(&r, 60 * SECOND_US);
     be_full(&r, 6 * MINUTE_US);
-    end_it(&r);
+    fake_run_end_within(&r, 600 * MINUTE_US);
     assert_int_equal(r.outcome, RB_JOB_STOPPED);
     assert_int_equal(r.reason, RB_STOP_FAILURE);
     assert_int_equal(r.err.number, RB_E_MACHINE_FULL);

@@ -10,27 +10,6 @@
 
 #define MINUTE_US INT64_C(60000000)
 
-static void step_for(struct fake_run *r, int64_t us)
-{
-    fake_run_step_until(r, r->v.now_us + us);
-}
-
-static void end_within(struct fake_run *r, int64_t us)
-{
-    const int64_t limit_us = r->v.now_us + us;
-    while (!r->finished && r->v.now_us < limit_us && virtual_loop_step(&r->v))
-        ;
-    if (!r->finished)
-        fail_msg("the run does not end; it said:\n%s", r->talk);
-    assert_int_equal(fake_cloud_alive(&r->cloud), 0);
-}
-
-static void assert_talked_of(const struct fake_run *r, const char *text)
-{
-    if (!strstr(r->talk, text))
-        fail_msg("not a word of \"%s\":\n%s", text, r->talk);
-}
-
 static int count(const char *text, const char *what)
 {
     int n = 0;
@@ -60,7 +39,7 @@ static void begin_unreachable(struct fake_run *r, bool gangs)
         fake_run_make_gangs(r);
     r->cloud.faults.unreachable = true;
     fake_run_open(r);
-    step_for(r, 5 * MINUTE_US);
+    fake_run_step_for(r, 5 * MINUTE_US);
 }
 
 static void a_launch_that_never_left_is_made_once_the_cloud_is_back(void **state)
@@ -70,10 +49,10 @@ static void a_launch_that_never_left_is_made_once_the_cloud_is_back(void **state
         struct fake_run r;
         begin_unreachable(&r, gangs);
         assert_int_equal(launches_in(&r, RB_LAUNCH_AMBIGUOUS), 0);
-        assert_talked_of(&r, "was not sent (Couldn't connect to server)");
+        fake_run_assert_said(&r, "was not sent (Couldn't connect to server)");
         assert_int_equal(count(r.talk, "was not sent"), gangs ? 2 : 3); // of each request once
         r.cloud.faults.unreachable = false;
-        end_within(&r, 600 * MINUTE_US);
+        fake_run_end_within(&r, 600 * MINUTE_US);
         assert_int_equal(r.outcome, RB_JOB_COMPLETE);
         assert_int_equal(r.cloud.n_instances, gangs ? 4 : 3);
         fake_run_finish(&r);
@@ -89,7 +68,7 @@ static void a_stop_does_not_wait_for_what_was_never_sent(void **state)
         begin_unreachable(&r, gangs);
         const int n = launches_in(&r, RB_LAUNCH_INTENT) + launches_in(&r, RB_LAUNCH_SENT);
         rb_controller_stop(r.controller, RB_STOP_USER);
-        end_within(&r, 5 * MINUTE_US);
+        fake_run_end_within(&r, 5 * MINUTE_US);
         assert_int_equal(r.outcome, RB_JOB_STOPPED);
         assert_int_equal(launches_in(&r, RB_LAUNCH_REFUSED), n);
         assert_int_equal(r.err.number, RB_E_INSTANCES_LEFT); // no one has seen that there is nothing
@@ -105,11 +84,11 @@ static void nor_does_one_who_comes_back(void **state)
     struct fake_run r;
     begin_unreachable(&r, false);
     while (launches_in(&r, RB_LAUNCH_SENT) > 0)
-        step_for(&r, 10000);
+        fake_run_step_for(&r, 10000);
     fake_run_close(&r);
     fake_run_open(&r);
     rb_controller_stop(r.controller, RB_STOP_USER);
-    end_within(&r, 5 * MINUTE_US);
+    fake_run_end_within(&r, 5 * MINUTE_US);
     assert_int_equal(r.outcome, RB_JOB_STOPPED);
     assert_int_equal(r.cloud.n_instances, 0);
     fake_run_finish(&r);
@@ -125,15 +104,15 @@ static void what_may_have_been_sent_is_waited_for(void **state)
     fake_run_init(&r, 1);
     r.cloud.faults.lost_answer = 1;
     fake_run_open(&r);
-    step_for(&r, 1000000);
+    fake_run_step_for(&r, 1000000);
     r.cloud.faults.lost_answer = 0;
     r.cloud.faults.unreachable = true;
     assert_true(fake_cloud_alive(&r.cloud) > 0);
     rb_controller_stop(r.controller, RB_STOP_USER);
-    step_for(&r, 25 * MINUTE_US);
+    fake_run_step_for(&r, 25 * MINUTE_US);
     assert_false(r.finished);
     r.cloud.faults.unreachable = false;
-    end_within(&r, 4 * MINUTE_US);
+    fake_run_end_within(&r, 4 * MINUTE_US);
     assert_int_equal(r.err.code, RB_ERR_NONE);
     fake_run_finish(&r);
 }
@@ -147,13 +126,13 @@ static void every_wait_of_the_end_has_a_bound(void **state)
         fake_run_init(&r, 1);
         r.deadline_us = deadline ? MINUTE_US : -1;
         fake_run_open(&r);
-        step_for(&r, 50 * 1000000);
+        fake_run_step_for(&r, 50 * 1000000);
         r.cloud.faults.unreachable = true;
         if (!deadline)
             rb_controller_stop(r.controller, RB_STOP_USER);
-        step_for(&r, 29 * MINUTE_US);
+        fake_run_step_for(&r, 29 * MINUTE_US);
         assert_false(r.finished);
-        step_for(&r, 2 * MINUTE_US);
+        fake_run_step_for(&r, 2 * MINUTE_US);
         assert_true(r.finished);
         assert_int_equal(r.err.number, RB_E_INSTANCES_LEFT);
         assert_non_null(strstr(r.err.message, "to end"));
@@ -162,7 +141,7 @@ static void every_wait_of_the_end_has_a_bound(void **state)
         fake_run_close(&r);
         r.finished = false;
         fake_run_open(&r);
-        end_within(&r, 10 * MINUTE_US);
+        fake_run_end_within(&r, 10 * MINUTE_US);
         assert_int_equal(r.err.code, RB_ERR_NONE);
         fake_run_finish(&r);
     }
@@ -178,14 +157,14 @@ static void what_was_never_sent_is_not_ambiguous(void **state)
         fake_run_init(&r, 1);
         r.cloud.faults.unsent = answers[i];
         fake_run_open(&r);
-        step_for(&r, 30 * 1000000);
+        fake_run_step_for(&r, 30 * 1000000);
         assert_int_equal(launches_in(&r, RB_LAUNCH_AMBIGUOUS), 0);
         if (answers[i] != RB_ERR_NOT_FOUND) { // may pass
-            step_for(&r, 10 * MINUTE_US);
+            fake_run_step_for(&r, 10 * MINUTE_US);
             assert_false(r.finished);
             rb_controller_stop(r.controller, RB_STOP_USER);
         }
-        end_within(&r, 3 * MINUTE_US);
+        fake_run_end_within(&r, 3 * MINUTE_US);
         assert_int_equal(r.cloud.n_instances, 0);
         assert_int_equal(r.err.code, answers[i] == RB_ERR_NOT_FOUND ? RB_ERR_NOT_FOUND : RB_ERR_NONE);
         fake_run_finish(&r);
@@ -200,13 +179,13 @@ static void a_stop_says_what_it_waits_for_and_until_when(void **state)
     int64_t at_most_us;
     fake_run_init(&r, 1);
     fake_run_open(&r);
-    step_for(&r, 50 * 1000000);
+    fake_run_step_for(&r, 50 * 1000000);
     assert_false(rb_controller_waits(r.controller, &what, &at_most_us));
     rb_controller_stop(r.controller, RB_STOP_USER);
     assert_true(rb_controller_waits(r.controller, &what, &at_most_us));
     assert_non_null(strstr(rb_buf_str(&what), "instances to end, a listing that shows no instance"));
     assert_in_range(at_most_us, 1, 30 * MINUTE_US);
-    end_within(&r, 10 * MINUTE_US);
+    fake_run_end_within(&r, 10 * MINUTE_US);
     fake_run_finish(&r);
 }
 
@@ -217,27 +196,27 @@ static void a_stop_that_waits_says_for_what_and_what_can_be_done(void **state)
         struct fake_run r;
         fake_run_init(&r, 1);
         fake_run_open(&r);
-        step_for(&r, 40 * 1000000);
+        fake_run_step_for(&r, 40 * 1000000);
         r.cloud.faults.unreachable = true;
-        step_for(&r, MINUTE_US); // the cloud's silence is known and reported already
+        fake_run_step_for(&r, MINUTE_US); // the cloud's silence is known and reported already
         if (back) {
             fake_run_close(&r);
             fake_run_open(&r);
         }
         r.talk[0] = '\0';
         rb_controller_stop(r.controller, RB_STOP_USER);
-        step_for(&r, MINUTE_US);
+        fake_run_step_for(&r, MINUTE_US);
         assert_false(r.finished);
-        assert_talked_of(&r, "cannot be listed: Couldn't connect to server");
-        assert_talked_of(&r, "the end of this run waits until it answers");
-        assert_talked_of(&r, "Ctrl-C");
-        assert_talked_of(&r, "`rbrun stop ");
+        fake_run_assert_said(&r, "cannot be listed: Couldn't connect to server");
+        fake_run_assert_said(&r, "the end of this run waits until it answers");
+        fake_run_assert_said(&r, "Ctrl-C");
+        fake_run_assert_said(&r, "`rbrun stop ");
         r.talk[0] = '\0';
-        step_for(&r, 10 * MINUTE_US);
-        assert_talked_of(&r, "the end of this run waits until it answers"); // again, now and then
+        fake_run_step_for(&r, 10 * MINUTE_US);
+        fake_run_assert_said(&r, "the end of this run waits until it answers"); // again, now and then
         assert_in_range(count(r.talk, "the end of this run waits"), 1, 40);
         r.cloud.faults.unreachable = false;
-        end_within(&r, 10 * MINUTE_US);
+        fake_run_end_within(&r, 10 * MINUTE_US);
         fake_run_finish(&r);
     }
 }

@@ -6,11 +6,16 @@
 #include "tests/base/remove_tree.h"
 
 #include <assert.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+// cmocka wants three of the above first
+#include <cmocka.h>
 
 static const char job_yaml[] = "name: fake\n"
                                "seed: 3\n"
@@ -376,4 +381,25 @@ void fake_run_step_until(struct fake_run *r, int64_t at_us)
 {
     while (r->v.now_us < at_us && !r->finished && virtual_loop_step(&r->v))
         ;
+}
+
+void fake_run_step_for(struct fake_run *r, int64_t us)
+{
+    fake_run_step_until(r, r->v.now_us + us);
+}
+
+void fake_run_end_within(struct fake_run *r, int64_t us)
+{
+    const int64_t limit_us = r->v.now_us + us;
+    while (!r->finished && r->v.now_us < limit_us && virtual_loop_step(&r->v))
+        ;
+    if (!r->finished)
+        fail_msg("the run does not end; it said:\n%s", r->talk);
+    assert_int_equal(fake_cloud_alive(&r->cloud), 0);
+}
+
+void fake_run_assert_said(const struct fake_run *r, const char *text)
+{
+    if (!strstr(r->talk, text))
+        fail_msg("not a word of \"%s\":\n%s", text, r->talk);
 }

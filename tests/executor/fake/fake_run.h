@@ -56,5 +56,8 @@ void fake_run_close(struct fake_run *r); // as if the process had ended: no one 
 // Steps until the controller has finished or virtual time passes limit_us; then closes it. true: finished.
 bool fake_run_until_finished(struct fake_run *r, int64_t limit_us);
 void fake_run_step_until(struct fake_run *r, int64_t at_us); // loop time
+void fake_run_step_for(struct fake_run *r, int64_t us);
+void fake_run_end_within(struct fake_run *r, int64_t us); // fails the test unless it ends by then and leaves no instance
+void fake_run_assert_said(const struct fake_run *r, const char *text); // to the user
 
 #endif

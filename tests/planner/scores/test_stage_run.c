@@ -133,7 +133,7 @@ static void kept_noise_changes_nothing(void **state)
         struct rb_scenario s;
         struct rb_stream stream;
         struct plan plan;
-        struct rb_estimate again, kept;
+        struct rb_estimate fresh, kept;
         struct rb_err err = {0};
         case_random(&c, i);
         open_scenario(&c, &s);
@@ -141,12 +141,12 @@ static void kept_noise_changes_nothing(void **state)
         if (random_plan(&s, &stream, &plan)) {
             struct rb_evaluate_options opt = rb_evaluate_defaults();
             opt.samples = 64;
-            assert_true(rb_evaluate(&s, plan.stages, plan.n, &opt, &again, NULL, &err));
+            assert_true(rb_evaluate(&s, plan.stages, plan.n, &opt, &fresh, NULL, &err));
             rb_scenario_keep_noise(&s, 48, RB_KEPT_NOISE_BYTES); // the rest is drawn again
             opt.threads = 2;
             for (int again = 0; again < 2; again++) {
                 assert_true(rb_evaluate(&s, plan.stages, plan.n, &opt, &kept, NULL, &err));
-                assert_memory_equal(&again, &kept, sizeof again);
+                assert_memory_equal(&fresh, &kept, sizeof fresh);
             }
         }
         rb_scenario_finish(&s);
