@@ -1,5 +1,5 @@
 // The wiring between a run on disk and the real world.
-#include "executor/run/session.h"
+#include "executor/run/session_private.h"
 
 #include "base/errors/exit_codes.h"
 #include "base/file.h"
@@ -7,25 +7,14 @@
 #include "engine/core/policy.h"
 #include "executor/away/detach.h"
 #include "executor/journal/handover.h"
-#include "executor/notify/notify.h"
 #include "executor/report/report.h"
-#include "executor/run/clouds.h"
-#include "executor/run/drift.h"
-#include "executor/run/replanning.h"
 #include "executor/run/learn.h"
 #include "executor/run/limits.h"
 #include "executor/run/limits_request.h"
-#include "executor/run/own_machine.h"
-#include "executor/run/spot_choice.h"
-#include "executor/run/standing.h"
 #include "executor/run/stop.h"
 #include "executor/search/earlier.h"
 #include "executor/search/found.h"
-#include "executor/search/search_program.h"
-#include "executor/transport/loop_uv.h"
 #include "executor/transport/ssh_command.h"
-#include "samplers/follow.h"
-#include "simulator/forecast/forecast.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -49,39 +38,6 @@ enum {
 };
 
 static const int64_t credentials_notice_us = 3600 * RB_US_PER_S; // time to log in again
-
-struct rb_session {
-    struct rb_run_files *files;
-    struct rb_journal *journal;
-    const struct rb_session_options *options;
-    const struct rb_run_show *show;
-    struct rb_session_host host; // uv NULL: it is alone, and loop and signals are its own
-    struct rb_loop_uv *uv;
-    const struct rb_loop *loop;
-    struct rb_run_clouds clouds;
-    int64_t noted_end_us[RB_RUN_INFRAS]; // of the credentials of each cloud, as was said; 0: nothing was
-    int64_t deadline_us, budget_uusd; // of this run, as resumes have raised them
-    struct rb_scenario scenario;      // of the forecasts
-    struct rb_forecaster forecaster;  // scenario NULL: its policy asks for no forecasts
-    struct rb_follower *follower;     // proposes configurations; NULL: the job names no sampler of ours
-    struct rb_search_program *search; // likewise; NULL: the job names no program
-    struct rb_notify *notify;         // NULL: the job has no hooks
-    struct rb_own_machine machine;
-    struct rb_controller *controller;
-    struct rb_standing standing; // how it will end
-    struct rb_drift_watch drift;       // from its plan
-    struct rb_replanning replanning;   // where the job wants more than a warning
-    struct rb_spot_choice *spot;       // NULL: not resources.spot: safe
-    int64_t resumed_us;          // the last time, 0: never
-    char asked[64];              // by rbrun replan: whom the answer is for; "": nothing was
-    uint64_t look_timer;
-    int events_fd;               // events.jsonl
-    bool interrupted, left;      // the first time: clean up; the second: leave
-    bool finished;
-    enum rb_job_outcome outcome;
-    enum rb_stop_reason reason;
-    struct rb_err failure;
-};
 
 void rb_run_show_wipe(const struct rb_run_show *show)
 {
@@ -125,7 +81,7 @@ static bool permit(void *ctx, int64_t now_us, struct rb_err *err)
 
 // --- progress
 
-static void look(struct rb_session *s, struct rb_progress *out)
+void rb_session_look(struct rb_session *s, struct rb_progress *out)
 {
     int64_t reserved;
     rb_progress_of_engine(rb_controller_engine(s->controller), &s->files->plan, out);
@@ -198,7 +154,7 @@ static void check_budget(struct rb_session *s)
     struct rb_progress now;
     if (!s->notify)
         return;
-    look(s, &now);
+    rb_session_look(s, &now);
     if (!now.over && rb_notify_budget_is_due(s->notify, &now))
         rb_controller_tell(s->controller, RB_NOTICE_BUDGET_80, NULL, "%s", "");
 }
@@ -249,165 +205,14 @@ static void end_notices(struct rb_session *s)
                 why.len ? ": " : "", rb_buf_str(&why), s->files->run_id);
 }
 
-// --- drift
-
-static void say_drift(struct rb_session *s, const struct rb_progress *now, const struct rb_buf *line)
-{
-    if (now->p_on_time < s->files->plan.confidence)
-        rb_controller_tell(s->controller, RB_NOTICE_LATE, RB_DRIFT_NOTE, "%s", rb_buf_str(line));
-    else
-        rb_controller_note(s->controller, RB_DRIFT_NOTE, "%s", rb_buf_str(line));
-}
-
-static void check_drift(struct rb_session *s)
-{
-    RB_AUTO(rb_buf_finish) struct rb_buf line = RB_BUF_INIT;
-    struct rb_progress now;
-    struct rb_prediction_pace pace;
-    if (s->files->plan.job->on_average)
-        return; // no probability was asked
-    rb_session_progress(s, &now);
-    rb_replanning_check(&s->replanning, s->standing.prediction, &now);
-    if (s->replanning.mode == RB_DRIFT_REPLAN)
-        return; // it says what it does
-    const bool is_paced = rb_prediction_pace(s->standing.prediction, &pace);
-    if (rb_drift_check(&s->drift, &now, s->standing.stage, is_paced ? &pace : NULL, s->files->plan.confidence, &line))
-        say_drift(s, &now, &line);
-    const bool has_no_other_plan = s->replanning.mode == RB_DRIFT_WARN;
-    if (has_no_other_plan && s->files->plan.job->on_drift == RB_DRIFT_STOP && rb_drift_is_lost(&s->drift))
-        rb_controller_stop(s->controller, RB_STOP_DRIFT);
-}
-
-// ---- limits changed by hand
-
-static void answer(struct rb_session *s, bool replanned, bool kept, const char *text)
-{
-    rb_limits_answer(s->files->dir, s->asked,
-                     &(struct rb_limits_answer){s->deadline_us, s->budget_uusd, replanned, kept, text}, NULL);
-    s->asked[0] = '\0';
-}
-
-static void refuse(struct rb_session *s, const char *id, const struct rb_err *why)
-{
-    rb_limits_answer(s->files->dir, id, NULL, why);
-    s->asked[0] = '\0';
-}
-
-// Where no other nodes can be had.
-static void answer_by_prediction(struct rb_session *s)
-{
-    RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
-    struct rb_progress now;
-    rb_session_progress(s, &now);
-    const double least = s->files->plan.confidence - RB_DRIFT_MARGIN;
-    const char *why = s->files->plan.estimate.spread_unknown ? "the profile has no spread" : now.why_unknown;
-    rb_buf_puts(&text, "the nodes stay as they are, others cannot be had");
-    if (why)
-        rb_buf_printf(&text, "; how probably the limits are kept is not known: %s", why);
-    if (!isnan(now.p_on_time))
-        rb_buf_printf(&text, ", P(on time) is %.2f", now.p_on_time);
-    if (!isnan(now.p_in_budget))
-        rb_buf_printf(&text, ", P(in budget) is %.2f", now.p_in_budget);
-    answer(s, false, !(now.p_on_time < least) && !(now.p_in_budget < least), rb_buf_str(&text));
-}
-
-static void look_for_nodes(struct rb_session *s)
-{
-    struct rb_progress now;
-    look(s, &now);
-    if (s->files->plan.estimate.spread_unknown || !rb_replanning_ask(&s->replanning, s->standing.prediction, &now))
-        rb_standing_begin(&s->standing, &now);
-}
-
-static void take_request(struct rb_session *s)
-{
-    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
-    struct rb_limits_request r;
-    struct rb_err why = {0};
-    bool wait = false;
-    int64_t deadline_us = s->deadline_us, budget_uusd = s->budget_uusd;
-    if (s->asked[0] || !rb_limits_asked(s->files->dir, &arena, &r))
-        return;
-    const int64_t most_uusd = s->options->permit ? rb_permit_most_uusd(s->options->permit) : -1;
-    const bool done = rb_run_change_limits(r.deadline, r.budget, rb_controller_now_us(s->controller), most_uusd,
-                                           &deadline_us, &budget_uusd, &why) &&
-                      rb_controller_set_limits(s->controller, deadline_us, budget_uusd, &wait, &why);
-    if (wait)
-        return;
-    rb_limits_take(s->files->dir);
-    if (!done) {
-        refuse(s, r.id, &why);
-        return;
-    }
-    snprintf(s->asked, sizeof s->asked, "%s", r.id);
-    s->deadline_us = deadline_us;
-    s->budget_uusd = budget_uusd;
-    s->drift = (struct rb_drift_watch){0};
-    look_for_nodes(s);
-}
-
-static void note_replanning(struct rb_session *s)
-{
-    const char *line = rb_replanning_note(&s->replanning);
-    if (line)
-        rb_controller_note(s->controller, RB_REPLANNING_NOTE, "%s", line);
-}
-
-static void replan(struct rb_session *s, const struct rb_progress *now)
-{
-    const bool by_hand = s->asked[0] != '\0';
-    RB_AUTO(rb_buf_finish) struct rb_buf words = RB_BUF_INIT;
-    struct rb_event advice;
-    struct rb_note note = {.kind = RB_REPLANNING_NOTE};
-    struct rb_progress expected = *now;
-    rb_standing_report(&s->standing, &expected);
-    const enum rb_replan_verdict verdict =
-        rb_replanning_work(&s->replanning, s->standing.prediction, now, &advice, &words);
-    switch (verdict) {
-    case RB_REPLAN_NOTHING:
-        break;
-    case RB_REPLAN_TAKE:
-        note.text = rb_replanning_note(&s->replanning);
-        rb_controller_advise(s->controller, &advice, note.text ? &note : NULL);
-        break;
-    case RB_REPLAN_SAY:
-        say_drift(s, &expected, &words);
-        break;
-    case RB_REPLAN_STOP:
-        say_drift(s, &expected, &words);
-        rb_controller_stop(s->controller, RB_STOP_DRIFT);
-        break;
-    }
-    if (!by_hand || rb_replanning_is_busy(&s->replanning))
-        return;
-    if (words.len > 0)
-        answer(s, verdict == RB_REPLAN_TAKE, s->replanning.p_best >= s->replanning.confidence, rb_buf_str(&words));
-    else
-        rb_standing_begin(&s->standing, now); // the run is in its last stage by now
-}
-
-void rb_session_foresee(struct rb_session *s)
-{
-    struct rb_progress now;
-    look(s, &now);
-    if (rb_replanning_is_busy(&s->replanning)) {
-        replan(s, &now);
-    } else if (rb_standing_work(&s->standing, &now)) {
-        if (s->asked[0])
-            answer_by_prediction(s);
-        if (!now.over)
-            check_drift(s);
-    }
-    if (!now.over)
-        note_replanning(s);
-}
+// --- what comes next
 
 // Whether or not someone watches.
 static void look_ahead(void *arg)
 {
     struct rb_session *s = arg;
     if (!s->host.uv)
-        take_request(s);
+        rb_session_take_request(s);
     if (s->deadline_us >= 0 || s->budget_uusd >= 0)
         rb_session_foresee(s);
     check_budget(s);
@@ -418,7 +223,7 @@ static void look_ahead(void *arg)
 
 void rb_session_progress(struct rb_session *s, struct rb_progress *out)
 {
-    look(s, out);
+    rb_session_look(s, out);
     rb_standing_report(&s->standing, out);
 }
 
@@ -721,7 +526,7 @@ static void finish(struct rb_session *s)
     if (s->asked[0]) {
         struct rb_err over;
         rb_err_set(&over, RB_E_LIMITS_FIXED, "the run ended before other nodes were found; its new limits held until then");
-        refuse(s, s->asked, &over);
+        rb_session_refuse(s, s->asked, &over);
     }
     if (s->look_timer)
         s->loop->timer_cancel(s->loop->ctx, s->look_timer);
