@@ -23,7 +23,7 @@ INSTEAD = {
 }
 # Names that are not ours.
 THEIRS = {"providers/wire/http.c": "CURLOPT_NO" "BODY", "tests/slurm/cluster.py": 'GUEST = "no' 'body"'}
-WORD = re.compile(r"(?<![a-z])(%s)(?![a-z])" % "|".join(word.replace(" ", "[ _]") for word in INSTEAD), re.IGNORECASE)
+WORD = re.compile(r"(?:(?<![a-z])|(?<=\\[nt]))(%s)(?![a-z])" % "|".join(word.replace(" ", "[ _]") for word in INSTEAD), re.IGNORECASE)
 
 found, n = [], 0
 for path in sorted(p for folder in FOLDERS for p in (root / folder).rglob("*")) + sorted(root.glob("*.md")):

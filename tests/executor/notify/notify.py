@@ -207,7 +207,7 @@ class Notify(unittest.TestCase):
         mail, seen, said = map(self.read, ("mail", "seen", "said"))
         self.assertRegex(mail, r"\A\S*sendmail -t -i\nTo: ann@example\.org\nSubject: rubberband: finished: heard-\S+\n"
                                r"Auto-Submitted: auto-generated\nMIME-Version: 1\.0\nContent-Type: text/plain; charset=utf-8\n"
-                               r"\ntold-\S+ is over: complete, .*\n\n\{\"format\":\"rb-notice/1\".*\}\n\Z")
+                               r"\nheard-\S+ is over: complete, .*\n\n\{\"format\":\"rb-notice/1\".*\}\n\Z")
         self.assertIn("RB_EVENT=finished\n", seen)
         self.assertIn("RB_RUN_ID=heard-", seen)
         self.assertNotIn("HOOK_SECRET", seen + self.read("trials"))
