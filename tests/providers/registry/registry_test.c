@@ -51,8 +51,9 @@ static void names_are_read_as_docker_reads_them(void **state)
 static void what_is_no_name(void **state)
 {
     (void)state;
-    static const char *const texts[] = {"",    "-v",      "a b",          "a//b",          "a/",      "a:",        "a@sha256:12",
-                                        "a@b", "$(x)/a", "a@" DIGEST "0", "@" DIGEST, "/etc/passwd", "a\nb", "a;b"};
+    static const char *const texts[] = {"",         "-v",          "a b",  "a//b",   "a/",
+                                        "a:",       "a@sha256:12", "a@b",  "$(x)/a", ("a@" DIGEST "0"),
+                                        "@" DIGEST, "/etc/passwd", "a\nb", "a;b"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         assert_false(rb_image_is_name(texts[i]));
     assert_true(rb_image_has_digest("a@" DIGEST));
