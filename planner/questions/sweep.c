@@ -30,15 +30,22 @@ static void begin(struct rb_sweep *sweep, int64_t deadline_us, double until, str
     rb_search_ask_again(&sweep->search, &q->req);
 }
 
+// The question does not outlive its function, and the search does. Between two questions the whole time limit counts.
+static bool end(struct rb_sweep *sweep, bool ok)
+{
+    rb_search_ask_again(&sweep->search, sweep->req);
+    return ok;
+}
+
 bool rb_sweep_ask_cheapest(struct rb_sweep *sweep, struct rb_err *err)
 {
     struct question q;
     const struct rb_plan_result *result;
     begin(sweep, -1, RANGE_UNTIL / 2, &q);
-    if (!rb_search_plan(&sweep->search, &rb_planner_optimal, &result, err))
-        return false;
-    sweep->cheapest = *result;
-    return true;
+    const bool ok = rb_search_plan(&sweep->search, &rb_planner_optimal, &result, err);
+    if (ok)
+        sweep->cheapest = *result;
+    return end(sweep, ok);
 }
 
 // The fastest plan, found with a deadline of 0. It is not a point.
@@ -47,11 +54,12 @@ bool rb_sweep_ask_soonest(struct rb_sweep *sweep, int64_t *out_nearest_us, struc
     struct question q;
     const struct rb_plan_result *soonest;
     begin(sweep, 0, RANGE_UNTIL, &q);
-    if (!rb_search_plan(&sweep->search, &rb_planner_optimal, &soonest, err))
-        return false;
-    sweep->soonest = soonest->best;
-    *out_nearest_us = soonest->nearest_deadline_us;
-    return true;
+    const bool ok = rb_search_plan(&sweep->search, &rb_planner_optimal, &soonest, err);
+    if (ok) {
+        sweep->soonest = soonest->best;
+        *out_nearest_us = soonest->nearest_deadline_us;
+    }
+    return end(sweep, ok);
 }
 
 static bool estimate(struct rb_search *search, struct rb_candidate *candidate, struct rb_err *err)
@@ -210,24 +218,32 @@ static void take_cheapest(struct rb_sweep_answers *here)
     }
 }
 
-bool rb_sweep_ask_all(struct rb_sweep *sweep, const struct rb_sweep_answers *tighter,
-                      const struct rb_sweep_answers *looser, struct rb_sweep_answers *here, struct rb_err *err)
+// At the deadline of the question.
+static bool ask_planners(struct rb_sweep *sweep, const struct rb_sweep_answers *tighter,
+                         const struct rb_sweep_answers *looser, struct rb_sweep_answers *here, struct question *q,
+                         struct rb_err *err)
 {
-    struct question q;
     const struct rb_plan_result *left = tighter ? rb_sweep_optimal(tighter) : NULL;
-    const double until = RANGE_UNTIL + (1 - RANGE_UNTIL) * fmin(1, (double)++sweep->n_asked / TYPICAL);
-    // Plans accepted by few runs at the tightest deadline are often late in more runs.
-    sweep->search.place = tighter ? RB_SEARCH_FRONTIER_BETWEEN : RB_SEARCH_FRONTIER_END;
-    begin(sweep, here->deadline_us, until, &q);
     for (int p = 0; rb_planners[p]; p++) { // only planners with a confidence: `mean` answers another question
         if (!rb_planners[p]->on_average && rb_planners[p] != &rb_planner_optimal &&
             !ask_planner(sweep, rb_planners[p], here->is_landmark, tighter ? &tighter->of[p] : NULL,
                          looser ? &looser->of[p] : NULL, &here->of[p], err))
             return false;
     }
-    give_hints(sweep, here, left, &q);
-    if (!ask_planner(sweep, &rb_planner_optimal, here->is_landmark, left,
-                     looser ? rb_sweep_optimal(looser) : &sweep->cheapest, optimal_of(here), err))
+    give_hints(sweep, here, left, q);
+    return ask_planner(sweep, &rb_planner_optimal, here->is_landmark, left,
+                       looser ? rb_sweep_optimal(looser) : &sweep->cheapest, optimal_of(here), err);
+}
+
+bool rb_sweep_ask_all(struct rb_sweep *sweep, const struct rb_sweep_answers *tighter,
+                      const struct rb_sweep_answers *looser, struct rb_sweep_answers *here, struct rb_err *err)
+{
+    struct question q;
+    const double until = RANGE_UNTIL + (1 - RANGE_UNTIL) * fmin(1, (double)++sweep->n_asked / TYPICAL);
+    // Plans accepted by few runs at the tightest deadline are often late in more runs.
+    sweep->search.place = tighter ? RB_SEARCH_FRONTIER_BETWEEN : RB_SEARCH_FRONTIER_END;
+    begin(sweep, here->deadline_us, until, &q);
+    if (!end(sweep, ask_planners(sweep, tighter, looser, here, &q, err)))
         return false;
     take_cheapest(here);
     return true;
@@ -243,7 +259,7 @@ bool rb_sweep_level(struct rb_sweep *sweep, struct rb_sweep_answers *answers, in
             (here->feasible && here->best.estimate.cost_uusd.mean <= tighter->best.estimate.cost_uusd.mean))
             continue;
         begin(sweep, answers[i].deadline_us, 1, &q);
-        if (!keep_neighbour(&sweep->search, tighter, here, err))
+        if (!end(sweep, keep_neighbour(&sweep->search, tighter, here, err)))
             return false;
     }
     return true;

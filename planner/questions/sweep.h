@@ -1,5 +1,6 @@
 // One search that every planner answers for one deadline after another. Each deadline lies between two that are
-// answered: one gives a plan to start from, and the other's plan may be optimal here as well.
+// answered: one gives a plan to start from, and the other's plan may be optimal here as well. After each call the
+// search has the sweep's own request again.
 #ifndef RB_PLANNER_SWEEP_H
 #define RB_PLANNER_SWEEP_H
 
@@ -10,7 +11,7 @@
 // What every planner found at one deadline.
 struct rb_sweep_answers {
     int64_t deadline_us;
-    bool is_landmark; // every planner searches there
+    bool is_landmark;                            // every planner searches there
     struct rb_plan_result of[RB_SWEEP_PLANNERS]; // in the order of rb_planners
 };
 

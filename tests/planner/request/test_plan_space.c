@@ -1,6 +1,7 @@
 // One search asked for deadline after deadline: the same answers as from a fresh search each, from a space that is made once.
 #include "case.h"
 
+#include "planner/questions/sweep.h"
 #include "planner/request/plan_space.h"
 #include "planner/search/search.h"
 
@@ -120,12 +121,59 @@ static void tables_are_made_once(void **state)
     close_case(&f);
 }
 
+static double read_clock(void *ctx)
+{
+    return *(const double *)ctx;
+}
+
+static bool is_over(void *ctx)
+{
+    return read_clock(ctx) >= 1;
+}
+
+// A sweep gives each question a share of the limit, in a request that does not outlive the question.
+static void between_questions_the_whole_limit_counts(void **state)
+{
+    struct fixture f;
+    struct rb_err err = {0};
+    double now = 0;
+    (void)state;
+    open_case(&f, 3000, 0);
+    f.c.req.out_of_time = is_over;
+    f.c.req.time_used = read_clock;
+    f.c.req.out_of_time_ctx = &now;
+    f.c.req.time_limit_us = 3600 * RB_US_PER_S;
+    struct rb_sweep sweep = {.req = &f.c.req};
+    struct rb_sweep_answers loose = {.is_landmark = true};
+    assert_true(rb_search_init(&sweep.search, &f.c.req, &f.scenario, &err));
+    sweep.search.asked_again = true;
+    assert_true(rb_sweep_ask_cheapest(&sweep, &err) && sweep.cheapest.feasible);
+    loose.deadline_us = 2 * sweep.cheapest.best.estimate.time_us.p99;
+    now = 0.15; // past the share of that question
+    assert_ptr_equal(sweep.search.req, sweep.req);
+    assert_false(rb_search_out_of_time(&sweep.search));
+    assert_true(rb_sweep_ask_all(&sweep, NULL, NULL, &loose, &err));
+    assert_true(rb_sweep_optimal(&loose)->feasible);
+    now = 0.9; // and past the next
+    assert_ptr_equal(sweep.search.req, sweep.req);
+    assert_false(rb_search_out_of_time(&sweep.search));
+    struct rb_sweep_answers two[] = {loose, {.deadline_us = 2 * loose.deadline_us}}; // nothing found at the second
+    assert_true(rb_sweep_level(&sweep, two, 2, &err));
+    assert_true(rb_sweep_optimal(&two[1])->feasible);
+    assert_ptr_equal(sweep.search.req, sweep.req);
+    now = 1;
+    assert_true(rb_search_out_of_time(&sweep.search));
+    rb_search_finish(&sweep.search);
+    close_case(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(from_tables),
         cmocka_unit_test(by_replicates),
         cmocka_unit_test(tables_are_made_once),
+        cmocka_unit_test(between_questions_the_whole_limit_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
