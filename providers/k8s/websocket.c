@@ -4,7 +4,6 @@
 #include "providers/wire/digest.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -82,6 +81,22 @@ static enum rb_ws_answer refuse(long status, const char *why, size_t n, long *ou
     return RB_WS_REFUSED;
 }
 
+// Three digits behind the protocol; 0: there are none. Nothing behind the head is read, which may end without a NUL.
+static long status_of(const char *head, size_t n)
+{
+    static const char protocol[] = "HTTP/1.1 ";
+    enum { AT = sizeof protocol - 1, DIGITS = 3 };
+    long status = 0;
+    if (n <= AT + DIGITS || memcmp(head, protocol, AT) != 0)
+        return 0;
+    for (const char *c = head + AT; c < head + AT + DIGITS; c++) {
+        if (*c < '0' || *c > '9')
+            return 0;
+        status = 10 * status + (*c - '0');
+    }
+    return memchr(" \r\n", head[AT + DIGITS], 3) && status >= 100 && status <= 599 ? status : 0;
+}
+
 enum rb_ws_answer rb_ws_read_answer(const struct rb_ws_opening *o, const char *bytes, size_t n, size_t *out_len,
                                     char protocol[static 32], long *out_status, struct rb_err *err)
 {
@@ -90,8 +105,8 @@ enum rb_ws_answer rb_ws_read_answer(const struct rb_ws_opening *o, const char *b
     if (!end)
         return n < MAX_HEAD ? RB_WS_MORE : refuse(0, "no end of the head", 18, out_status, err);
     const size_t head = (size_t)(end - bytes) + 4;
-    long status = 0;
-    if (n < 12 || strncmp(bytes, "HTTP/1.1 ", 9) != 0 || (status = strtol(bytes + 9, NULL, 10)) < 100 || status > 599)
+    const long status = status_of(bytes, head);
+    if (status == 0)
         return refuse(0, "not an answer of HTTP/1.1", 25, out_status, err);
     if (status != 101)
         return refuse(status, bytes + head, n - head, out_status, err);

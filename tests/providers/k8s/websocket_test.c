@@ -51,6 +51,13 @@ static void the_answer_belongs_to_the_request(void **state)
     assert_int_equal(status, 403);
     assert_int_equal(rb_ws_read_answer(&o, "SSH-2.0-x\r\n\r\n", 13, &head, protocol, &status, &err), RB_WS_REFUSED);
     assert_int_equal(status, 0);
+    // The status stands in the first line; what comes behind the head, or behind the bytes, is none.
+    static const char *const without[] = {"HTTP/1.1 \r\n\r\n403", "HTTP/1.1 40\r\n\r\n3", "HTTP/1.1 4033\r\n\r\n"};
+    for (size_t i = 0; i < sizeof without / sizeof without[0]; i++) {
+        const size_t n = (size_t)(strstr(without[i], "\r\n\r\n") - without[i]) + 4;
+        assert_int_equal(rb_ws_read_answer(&o, without[i], n, &head, protocol, &status, &err), RB_WS_REFUSED);
+        assert_int_equal(status, 0);
+    }
 }
 
 static void masks_what_it_sends(void **state)
