@@ -40,7 +40,8 @@ class Outputs:
         if p.returncode not in ((0, INFEASIBLE) if may_be_infeasible else (0,)):
             sys.exit("%s: $ %s\nexit code %d\n%s" % (self.variant.name, " ".join(command), p.returncode, p.stderr.decode()))
         text = " ".join(c for c in command if not c.startswith("--threads="))
-        self.found[text + ": stdout"], self.found[text + ": stderr"] = p.stdout, p.stderr
+        self.found[text + ": stdout"] = p.stdout
+        self.found[text + ": stderr"] = run_cli.without_waiting(p.stderr.decode("utf-8", "surrogateescape"))
         return p.returncode == 0
 
     def wrote(self, name):

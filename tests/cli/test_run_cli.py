@@ -42,6 +42,11 @@ class Runner(unittest.TestCase):
     def test_stderr(self):
         self.refuses("= t\n$ echo b >&2\n! a\n", "stderr differs")
         self.refuses("= t\n$ echo a >&2\n", "stderr differs")
+        self.refuses("= t\n$ echo 'planning: no offer' >&2\n", "stderr differs")
+
+    def test_a_slow_machine(self):
+        self.accepts("= t\n$ echo a >&2; echo 'planning: 30.0 s; Ctrl-C ends it' >&2; echo b >&2\n! a\n! b\n")
+        self.accepts("= t\n$ echo 'simulating: 1 m 2 s; fewer --replicates take less' >&2\n")
 
     def test_exit_code(self):
         self.refuses("= t\n$ exit 1\n", "exit code 1, expected 0")
