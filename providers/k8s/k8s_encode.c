@@ -282,13 +282,14 @@ void rb_kube_write_anchor(const char *name, const char *run_id, const char *owne
         name, renewed ? renewed->uid : NULL, renewed ? renewed->resource_version : NULL, run_label, owner_label, run_id, owner, owner, left_s > 1 ? left_s : INT64_C(1), now);
 }
 
-void rb_kube_write_deletion(const char *uid, struct rb_buf *out)
+void rb_kube_write_deletion(const char *uid, int grace_s, struct rb_buf *out)
 {
     struct rb_json j;
     rb_json_init(&j, out, false);
-    rb_json_put(&j,
-                "{apiVersion: 'v1', kind: 'DeleteOptions', preconditions: {uid: %s}, propagationPolicy: 'Background'}",
-                uid);
+    rb_json_put(&j, "{apiVersion: 'v1', kind: 'DeleteOptions'");
+    if (grace_s > 0)
+        rb_json_kint(&j, "gracePeriodSeconds", grace_s);
+    rb_json_put(&j, "preconditions: {uid: %s}, propagationPolicy: 'Background'}", uid);
 }
 
 void rb_kube_write_question(const struct rb_kube_right *r, const char *namespace, struct rb_buf *out)

@@ -45,7 +45,8 @@ void rb_kube_write_node(const struct rb_launch *launch, int member, const struct
 struct rb_kube_version { const char *uid, *resource_version; };
 void rb_kube_write_anchor(const char *name, const char *run_id, const char *owner, const struct rb_kube_version *renewed,
                          int64_t now_us, int64_t until_us, struct rb_buf *out);
-void rb_kube_write_deletion(const char *uid, struct rb_buf *out); // of this object, and of none that has its name now
+// Of this object, and of none that has its name now. grace_s: what a pod's processes have to end; 0: what its spec says.
+void rb_kube_write_deletion(const char *uid, int grace_s, struct rb_buf *out);
 // "May I?": a SelfSubjectAccessReview.
 struct rb_kube_right { const char *group, *resource, *subresource, *verb; }; // group "": the core's; subresource NULL: none
 // namespace NULL: of the whole cluster.

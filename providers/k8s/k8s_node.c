@@ -5,6 +5,10 @@
 
 #include <string.h>
 
+// A pod that we end has no time to save: what its trials saved now would not be fetched, and its grace would be billed. Not 0,
+// by which the object goes and its process stays. A Job's pod is ended by the cluster, with the grace of its spec.
+enum { END_S = 1 };
+
 const struct rb_kube_calls rb_kube_calls[] = {
     [RB_KUBERNETES_AS_POD] = {"pods.create", "pods.get", "pods.list"},
     [RB_KUBERNETES_AS_JOB] = {"jobs.create", "jobs.get", "jobs.list"},
@@ -33,7 +37,7 @@ struct rb_api_call rb_kube_deletion(const struct rb_kube *k, const char *id, int
     struct rb_api_call call =
         rb_api_call_new(is_job ? "jobs.delete" : "pods.delete", tries, state, rb_kube_decode_any, done);
     rb_kube_put_node(k, name, &call.target);
-    rb_kube_write_deletion(uid, &call.body);
+    rb_kube_write_deletion(uid, is_job ? 0 : END_S, &call.body);
     return call;
 }
 

@@ -18,8 +18,12 @@ class CloudCase(unittest.TestCase):
     def setUpClass(cls):
         cls.temporary = tempfile.TemporaryDirectory(prefix="rb-cloud-case-")
         cls.folder = cls.temporary.name
-        cls.cloud = MockCloud(cls.bin_dir, cls.folder).__enter__()
+        cls.cloud = cls.make_cloud()
         cls.crash = kill9.Crash(cls.bin_dir, cls.folder, cls.cloud)
+
+    @classmethod
+    def make_cloud(cls):
+        return MockCloud(cls.bin_dir, cls.folder).__enter__()
 
     @classmethod
     def tearDownClass(cls):

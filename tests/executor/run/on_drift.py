@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Runs that train eight times as slowly as their profile says, under each on_drift, rung by rung and asynchronously, on a mock
-cloud: what the command says and how it exits, its status, its report and its page agree with its journal.
-    on_drift.py --bin BUILD [-k NAME]"""
+cloud: what the command says and how it exits, its status, its report and its page agree with its journal, and the bill with the
+cloud's. And one that is half as fast, which more nodes bring home in time. On instances of EC2, or on pods of a cluster.
+    on_drift.py --bin BUILD [--front k8s] [-k NAME]"""
 import argparse
 import contextlib
 import html
@@ -14,20 +15,22 @@ import unittest
 
 sys.dont_write_bytecode = True
 here = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(here, ".."))
+sys.path[1:1] = [os.path.join(here, ".."), os.path.join(here, "..", "..", "providers", "k8s")]
 from cloud_case import CloudCase  # noqa: E402: its folder is known only here
+from cluster import Cluster  # noqa: E402
 from real_run import ONE_GPU, profile  # noqa: E402
 
 JOB = """name: drift
 metric: {name: score, goal: maximize}
 parameters: {lr: {min: 0.1, max: 0.9}}
-scheduler: {%s, num_trials: 8, min_resource: 1, max_resource: 4, eta: 2}
-policy: elastic
+scheduler: {%s, num_trials: 8, min_resource: %d, max_resource: 4, eta: 2}
+policy: %s
 run: sh drift.sh
 checkpoint: {dir: ckpt}
-resources: {infra: [mock/us-east-1], instance_types: [two.gpus], max_nodes: 4}
+resources: {%s, max_nodes: 4}
 confidence: 0.9
 on_drift: %s
+deadline: %s
 """
 
 TRAIN = """e=$RB_RESOURCE_START
@@ -39,18 +42,20 @@ SCHEDULERS = {"sha": "type: sha", "asha": "type: asha, rule: promote"}
 
 
 class OnDrift(CloudCase):
+    resources = "infra: [mock/us-east-1], instance_types: [two.gpus]"
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
         cls.crash.write("work/drift.sh", TRAIN)
-        cls.crash.write("work/profile.yaml", profile("drift", 0.25, ONE_GPU)
-                        .replace("within: 1.0", "within: {distribution: lognormal, mean: 1.0, cv: 0.2}"))
 
-    def carry_out(self, scheduler, mode):
-        """Its exit code, and what it said."""
+    def carry_out(self, scheduler, mode, unit_s=0.25, least=1, deadline="22s", policy="elastic"):
+        """Its exit code, and what it said. Each epoch takes two seconds, whatever the profile says."""
         name = "%s-%s" % (scheduler, mode)
-        plan = self.crash.make_plan(self.crash.write("work/%s.yaml" % name, JOB % (SCHEDULERS[scheduler], mode) + "deadline: 22s\n"),
-                                    name + ".json")
+        self.crash.write("work/profile.yaml", profile("drift", unit_s, ONE_GPU)
+                         .replace("within: 1.0", "within: {distribution: lognormal, mean: 1.0, cv: 0.2}"))
+        job = self.crash.write("work/%s.yaml" % name, JOB % (SCHEDULERS[scheduler], least, policy, self.resources, mode, deadline))
+        plan = self.crash.make_plan(job, name + ".json")
         done = subprocess.run([os.path.join(self.bin_dir, "rbrun"), plan, "--state-dir", self.state], env=self.crash.env,
                               cwd=self.crash.folder, capture_output=True, text=True, check=False, timeout=120)
         return done.returncode, done.stderr + done.stdout
@@ -63,8 +68,12 @@ class OnDrift(CloudCase):
     def look(self, *argv):
         return self.rbrun(*argv).stdout
 
-    def check(self, scheduler, mode):
-        code, said = self.carry_out(scheduler, mode)
+    def bill(self):
+        return sum(i["cost_uusd"] for i in self.cloud.ledger()["instances"] if i["id"] not in self.older)
+
+    def check(self, scheduler, mode, **how):
+        """The events of the run."""
+        code, said = self.carry_out(scheduler, mode, **how)
         notes = [(kind, text) for kind, text in self.journal("SELECT kind, text FROM note ORDER BY seq") if kind in ("drift", "replan")]
         events = [json.loads(row[0]) for row in self.journal("SELECT json FROM event ORDER BY seq")]
         changes = [e for e in events if e["event"] == "advice"]
@@ -87,6 +96,21 @@ class OnDrift(CloudCase):
         self.assertEqual((code, state), (4, "stopped: " + reasons[-1]) if reasons else (0, "complete"), said)
         self.assertTrue(mode == "stop" or "drift" not in reasons, reasons)
         self.assertEqual(report["leak_check"]["instances_left"], 0)
+        self.assertEqual(report["cost_uusd"]["actual"], self.bill())
+        return events
+
+    def test_replan_in_time(self):
+        """At half the speed that the profile says one node would need half a minute. Others arrive, and it is over in time."""
+        events = self.check("sha", "replan", unit_s=1, least=2, deadline="25s")
+        kinds = [e["event"] for e in events]
+        advice = kinds.index("advice")
+        self.assertEqual(kinds[:advice].count("node_running"), 1)
+        self.assertGreaterEqual(kinds[advice:].count("node_running"), 1)
+        self.assertNotIn("stop", kinds)
+
+    def test_stop_where_nothing_can_change(self):
+        events = self.check("sha", "stop", policy="static", least=4)
+        self.assertEqual([e["reason"] for e in events if e["event"] == "stop"], ["drift"])
 
     def test_warn(self):
         self.check("sha", "warn")
@@ -107,9 +131,29 @@ class OnDrift(CloudCase):
         self.check("asha", "stop")
 
 
+class OnPods(OnDrift):
+    resources = "infra: [k8s/lab], instance_types: [g2], image_id: {k8s/lab: 'x@sha256:0a'}, kubernetes: {namespace: rb, cpus_per_gpu: 1, grace: 5m}"
+
+    @classmethod
+    def make_cloud(cls):
+        cluster = Cluster(cls.bin_dir, cls.folder).__enter__()
+        cluster.customer["KUBECONFIG"] = cluster.kubeconfig
+        return cluster
+
+    def bill(self):
+        self.cloud.await_no_pods()
+        self.assertEqual(self.cloud.objects("leases"), [])
+        return super().bill()
+
+
+def load_tests(loader, _, __):
+    return loader.loadTestsFromTestCase(OnPods if args.front == "k8s" else OnDrift)
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bin", required=True)
+    parser.add_argument("--front", choices=("ec2", "k8s"), default="ec2")
     args, rest = parser.parse_known_args()
     CloudCase.bin_dir = os.path.abspath(args.bin)
     unittest.main(argv=sys.argv[:1] + rest)
