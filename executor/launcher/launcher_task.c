@@ -101,8 +101,7 @@ static bool open_log(struct rb_rank *r, struct rb_err *err)
     int n = snprintf(path, sizeof path, "%s/logs/trial-%04d.stage-%d.attempt-%d", t->l->config.run_dir, t->trial,
                      t->stage, t->attempt);
     snprintf(path + n, sizeof path - (size_t)n, r->index ? ".rank-%d.log" : ".log", r->index);
-    // After a reconnect every line is reported again from the first, so the file starts again too.
-    r->log_fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    r->log_fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     r->logged_bytes = 0;
     return r->log_fd >= 0 || !rb_is_full(errno) || rb_err_set_full(err, errno, path);
 }
@@ -112,6 +111,10 @@ static void log_line(struct rb_rank *r, const char *line, size_t n, char end)
 {
     if (r->log_fd < 0 || r->logged_bytes > RB_LOG_LIMIT_BYTES)
         return;
+    // After a reconnect every line is reported again from the first, so the file starts again too: now, and not when it is
+    // opened, because what a lost node has said is never heard again.
+    if (r->logged_bytes == 0 && ftruncate(r->log_fd, 0) < 0)
+        rb_trace("launcher", "trial %d attempt %d: its log keeps what it had: %s", r->task->trial, r->task->attempt, strerror(errno));
     r->logged_bytes += n + 1;
     if (r->logged_bytes > RB_LOG_LIMIT_BYTES) {
         line = "[rubberband: the log of this attempt reached its limit; the rest was dropped]";

@@ -1558,6 +1558,27 @@ static void connections_may_be_lost_again_and_again(void **state)
     assert_int_equal(f->seen[0].exit_code, 0);
 }
 
+static bool is_unreachable(struct fixture *f)
+{
+    return f->unreachable;
+}
+
+// Its last words are what one wants to read.
+static void the_log_of_a_node_that_is_lost_stays(void **state)
+{
+    struct fixture *f = *state;
+    char command[256], log[256];
+    snprintf(command, sizeof command, "echo first; while [ ! -e %s/go ]; do sleep 0.02; done", f->dir);
+    start(f, 0, command);
+    wait_until(f, zero_has_line);
+    snprintf(command, sizeof command, "pkill -KILL -P %d; kill -KILL %d", (int)f->sshd, (int)f->sshd);
+    assert_return_code(system(command), 0);
+    wait_until(f, is_unreachable);
+    write_text(f->meet, "go", "");
+    read_log(f, log, sizeof log);
+    assert_string_equal(log, "first\n");
+}
+
 // A cleaner of temporary files, or the end of a login, takes the sockets away, and their directory with them.
 static void a_control_directory_that_vanished_is_made_again(void **state)
 {
@@ -1666,6 +1687,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(lost_connection_is_made_again, setup_ssh, teardown),
         cmocka_unit_test_setup_teardown(an_echo_waits_for_its_connection, setup_ssh, teardown),
         cmocka_unit_test_setup_teardown(connections_may_be_lost_again_and_again, setup_ssh_impatient, teardown),
+        cmocka_unit_test_setup_teardown(the_log_of_a_node_that_is_lost_stays, setup_ssh_impatient, teardown),
         cmocka_unit_test_setup_teardown(a_control_directory_that_vanished_is_made_again, setup_ssh_impatient, teardown),
         cmocka_unit_test_setup_teardown(a_master_that_was_left_is_ended, setup_ssh, teardown),
     };
