@@ -91,9 +91,11 @@ class Cluster(MockCloud):
     def delete(self, kind, name):
         assert self.status_of("%s/namespaces/%s/%s/%s" % (group_of(kind), NAMESPACE, kind, name), "DELETE") in (200, 202)
 
-    def evict(self, name):
+    def evict(self, name, **options):
+        """options: of its deletion."""
         assert self.status_of("/api/v1/namespaces/%s/pods/%s/eviction" % (NAMESPACE, name), "POST", {
-            "apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": NAMESPACE}}) == 201
+            "apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": NAMESPACE},
+            "deleteOptions": options}) == 201
 
     def delete_pod(self, name):
         self.delete("pods", name)
