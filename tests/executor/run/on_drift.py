@@ -17,9 +17,10 @@ sys.dont_write_bytecode = True
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path[1:1] = [os.path.join(here, ".."), os.path.join(here, "..", "..", "providers", "k8s")]
 from cloud_case import CloudCase  # noqa: E402: its folder is known only here
-from cluster import Cluster  # noqa: E402
+from fronts import FRONTS, Ec2  # noqa: E402
 from real_run import ONE_GPU, profile  # noqa: E402
 
+PRICES = "%s,two.boards,T4,2,16,8,32,on_demand,1.00,test,2026-07-20T00:00:00Z\n"
 JOB = """name: drift
 metric: {name: score, goal: maximize}
 parameters: {lr: {min: 0.1, max: 0.9}}
@@ -27,7 +28,7 @@ scheduler: {%s, num_trials: 8, min_resource: %d, max_resource: 4, eta: 2}
 policy: %s
 run: sh drift.sh
 checkpoint: {dir: ckpt}
-resources: {%s, max_nodes: 4}
+resources: {%s, instance_types: [two.boards], max_nodes: 4}
 confidence: 0.9
 on_drift: %s
 deadline: %s
@@ -42,7 +43,11 @@ SCHEDULERS = {"sha": "type: sha", "asha": "type: asha, rule: promote"}
 
 
 class OnDrift(CloudCase):
-    resources = "infra: [mock/us-east-1], instance_types: [two.gpus]"
+    front = Ec2
+
+    @classmethod
+    def make_cloud(cls):
+        return cls.front(cls.bin_dir, cls.folder, PRICES % cls.front.INFRA).__enter__()
 
     @classmethod
     def setUpClass(cls):
@@ -54,7 +59,7 @@ class OnDrift(CloudCase):
         name = "%s-%s" % (scheduler, mode)
         self.crash.write("work/profile.yaml", profile("drift", unit_s, ONE_GPU)
                          .replace("within: 1.0", "within: {distribution: lognormal, mean: 1.0, cv: 0.2}"))
-        job = self.crash.write("work/%s.yaml" % name, JOB % (SCHEDULERS[scheduler], least, policy, self.resources, mode, deadline))
+        job = self.crash.write("work/%s.yaml" % name, JOB % (SCHEDULERS[scheduler], least, policy, self.front.RESOURCES, mode, deadline))
         plan = self.crash.make_plan(job, name + ".json")
         done = subprocess.run([os.path.join(self.bin_dir, "rbrun"), plan, "--state-dir", self.state], env=self.crash.env,
                               cwd=self.crash.folder, capture_output=True, text=True, check=False, timeout=120)
@@ -67,9 +72,6 @@ class OnDrift(CloudCase):
 
     def look(self, *argv):
         return self.rbrun(*argv).stdout
-
-    def bill(self):
-        return sum(i["cost_uusd"] for i in self.cloud.ledger()["instances"] if i["id"] not in self.older)
 
     def check(self, scheduler, mode, **how):
         """The events of the run."""
@@ -96,7 +98,7 @@ class OnDrift(CloudCase):
         self.assertEqual((code, state), (4, "stopped: " + reasons[-1]) if reasons else (0, "complete"), said)
         self.assertTrue(mode == "stop" or "drift" not in reasons, reasons)
         self.assertEqual(report["leak_check"]["instances_left"], 0)
-        self.assertEqual(report["cost_uusd"]["actual"], self.bill())
+        self.assertEqual(report["cost_uusd"]["actual"], self.cloud.bill(self.older))
         return events
 
     def test_replan_in_time(self):
@@ -131,29 +133,10 @@ class OnDrift(CloudCase):
         self.check("asha", "stop")
 
 
-class OnPods(OnDrift):
-    resources = "infra: [k8s/lab], instance_types: [g2], image_id: {k8s/lab: 'x@sha256:0a'}, kubernetes: {namespace: rb, cpus_per_gpu: 1, grace: 5m}"
-
-    @classmethod
-    def make_cloud(cls):
-        cluster = Cluster(cls.bin_dir, cls.folder).__enter__()
-        cluster.customer["KUBECONFIG"] = cluster.kubeconfig
-        return cluster
-
-    def bill(self):
-        self.cloud.await_no_pods()
-        self.assertEqual(self.cloud.objects("leases"), [])
-        return super().bill()
-
-
-def load_tests(loader, _, __):
-    return loader.loadTestsFromTestCase(OnPods if args.front == "k8s" else OnDrift)
-
-
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bin", required=True)
-    parser.add_argument("--front", choices=("ec2", "k8s"), default="ec2")
+    parser.add_argument("--front", choices=sorted(FRONTS), default="ec2")
     args, rest = parser.parse_known_args()
-    CloudCase.bin_dir = os.path.abspath(args.bin)
+    CloudCase.bin_dir, OnDrift.front = os.path.abspath(args.bin), FRONTS[args.front]
     unittest.main(argv=sys.argv[:1] + rest)

@@ -17,10 +17,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(here, "..", "..", "cli"), os.path.join(here, "..", "..", "providers", "k8s")]
-from cluster import Cluster  # noqa: E402
-from mock_cloud import MockCloud  # noqa: E402
+from fronts import FRONTS  # noqa: E402
 from real_run import RealRun, profile  # noqa: E402
 
+PRICES = """%s,a.box,T4,1,16,8,32,spot,0.30,test,2026-07-20T00:00:00Z
+%s,a.box,T4,1,16,8,32,on_demand,1.00,test,2026-07-20T00:00:00Z
+"""
 JOB = """name: safe
 metric: {name: val_acc, goal: maximize}
 parameters: {lr: {min: 0.1, max: 0.9}}
@@ -28,7 +30,7 @@ scheduler: {type: sha, num_trials: 1, min_resource: %(epochs)d, max_resource: %(
 trial: {gpus: 1}
 run: sh train.sh
 checkpoint: {dir: ckpt%(save)s}
-resources: {%(machines)s, spot: safe, max_nodes: 2}
+resources: {%(resources)s, instance_types: [a.box], spot: safe, max_nodes: 2}
 deadline: %(deadline)s
 """
 TRAIN = """epoch=0
@@ -54,47 +56,6 @@ echo "$epoch" >"$RB_CHECKPOINT_DIR/epoch"
 SPELLS = """
   - {infra: mock, instance_type: "*", market: spot, queue_s: %(queue)g, init_s: %(init)g, capacity_failure: 0,
      spells: {sampled_s: 60, days: 3, up_s: 7200, down_s: 600, together: 1, hazard: [{from_s: 0, per_hour: 0.5}]}}"""
-
-
-class Ec2(MockCloud):
-    """Instances. A lost one stops without notice."""
-    MACHINES = "infra: [mock/us-east-1], instance_types: [a.box]"
-    PRICES = """mock/us-east-1/us-east-1a,a.box,T4,1,16,8,32,spot,0.30,test,2026-07-20T00:00:00Z
-mock/us-east-1,a.box,T4,1,16,8,32,on_demand,1.00,test,2026-07-20T00:00:00Z
-"""
-
-    def __init__(self, bin_dir, folder):
-        super().__init__(bin_dir, folder, prices=self.PRICES)
-
-    def lose(self, instance):
-        urllib.request.urlopen(urllib.request.Request("%s/_rbmock/nodes/%s/poweroff" % (self.url, instance["id"]), b""))
-
-    def bill(self):
-        return sum(i["cost_uusd"] for i in self.ledger()["instances"])
-
-
-class Pods(Cluster):
-    """Pods. A lost one is preempted at a second's notice."""
-    MACHINES = "infra: [k8s/lab], instance_types: [a.box], image_id: {k8s/lab: 'x@sha256:0a'}, kubernetes: {namespace: rb, cpus_per_gpu: 1}"
-    PRICES = """k8s/lab,a.box,T4,1,16,8,32,spot,0.30,test,2026-07-20T00:00:00Z
-k8s/lab,a.box,T4,1,16,8,32,on_demand,1.00,test,2026-07-20T00:00:00Z
-"""
-
-    def __init__(self, bin_dir, folder):
-        super().__init__(bin_dir, folder, prices=self.PRICES, kubernetes=", granted: [create pods/eviction]")
-
-    def __enter__(self):
-        super().__enter__()
-        self.customer["KUBECONFIG"] = self.kubeconfig
-        return self
-
-    def lose(self, instance):
-        self.evict(instance["name"], gracePeriodSeconds=1)
-
-    def bill(self):
-        self.await_no_pods()
-        assert self.objects("leases") == [], "the run's lease is left"
-        return sum(i["cost_uusd"] for i in self.ledger()["instances"])
 
 
 def write_profile(queue_s, init_s, has_spells):
@@ -127,10 +88,10 @@ def lose_one(cloud, state, after):
 
 def check(bin_dir, front, case):
     with tempfile.TemporaryDirectory(prefix="rb-safe-") as folder:
-        with front(bin_dir, folder) as cloud:
+        with front(bin_dir, folder, PRICES % (front.SPOT_INFRA, front.INFRA)) as cloud:
             run = RealRun(bin_dir, folder)
             run.on(cloud)
-            run.write("job.yaml", JOB % dict(case, machines=cloud.MACHINES, save=", every: 1s" if case["dies"] == "saved" else ""))
+            run.write("job.yaml", JOB % dict(case, resources=front.RESOURCES, save=", every: 1s" if case["dies"] == "saved" else ""))
             run.write("train.sh", TRAIN)
             run.write("profile.yaml", write_profile(case["queue_s"], case["init_s"], case["spells"]))
             with open(run.make_plan("job.yaml"), encoding="utf-8") as f:
@@ -179,11 +140,10 @@ CASES = [
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
-    parser.add_argument("--front", choices=("ec2", "k8s"), default="ec2")
+    parser.add_argument("--front", choices=sorted(FRONTS), default="ec2")
     args = parser.parse_args()
-    front = {"ec2": Ec2, "k8s": Pods}[args.front]
     with ThreadPoolExecutor(len(CASES)) as pool:  # they mostly sleep
-        for done in [pool.submit(check, os.path.abspath(args.bin), front, case) for case in CASES]:
+        for done in [pool.submit(check, os.path.abspath(args.bin), FRONTS[args.front], case) for case in CASES]:
             done.result()
 
 
