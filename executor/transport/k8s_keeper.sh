@@ -31,13 +31,24 @@ on_term() {
     for_each_trial ask_trial
 }
 
+read_end() { # sets end; a file that is missing or damaged changes nothing
+    line=
+    { read -r line <.expires; } 2>/dev/null
+    case $line in
+    '' | *[!0-9]*) ;;
+    *) end=$line ;;
+    esac
+}
+
 trap 'for_each_trial end_trial' EXIT
 trap on_term TERM
 born=$(date +%s)
-echo $((born + rb_hard_limit_s)) >.expires
+end=$((born + rb_hard_limit_s))
+echo "$end" >.expires || { echo "cannot write $home/.expires: make room there, or allow writing" >&2; exit 1; }
 while :; do
     now=$(date +%s)
-    [ "$now" -lt "$(cat .expires)" ] || exit 0
+    read_end
+    [ "$now" -lt "$end" ] || exit 0
     [ -d rb ] || [ "$now" -lt $((born + 600)) ] || exit 0
     sleep 1 &
     wait $! # a signal ends the wait, and not a program in the foreground

@@ -100,10 +100,20 @@ on_term() {
     for_each_trial ask_trial
 }
 
+read_end() { # sets end; a file that is missing or damaged changes nothing
+    line=
+    { read -r line <"$home/.expires"; } 2>/dev/null
+    case $line in
+    '' | *[!0-9]*) ;;
+    *) end=$line ;;
+    esac
+}
+
 trap leave EXIT
 trap on_term TERM
 mkdir -p "$box/new" "$box/calls" "$home/.calls" || exit 1
-echo $(($(date +%s) + rb_hard_limit_s)) >"$home/.expires"
+end=$(($(date +%s) + rb_hard_limit_s))
+echo "$end" >"$home/.expires" || { echo "cannot write $home/.expires: make room there, or allow writing" >&2; exit 1; }
 : >"$box/ready"
 tick=0
 while :; do
@@ -114,7 +124,8 @@ while :; do
     done
     if [ $((tick % 25)) -eq 0 ]; then
         echo $tick >"$box/beat.new" && mv "$box/beat.new" "$box/beat" || exit 1 # the mailbox is gone
-        [ "$(date +%s)" -lt "$(cat "$home/.expires")" ] || exit 0 # the controller is silent: the node ends itself
+        read_end
+        [ "$(date +%s)" -lt "$end" ] || exit 0 # the controller is silent: the node ends itself
     fi
     if [ -n "$preempted" ]; then
         trials_run=

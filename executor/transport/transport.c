@@ -109,8 +109,10 @@ const struct rb_transport rb_transport_local = {
 void rb_transport_beat_by_file(int64_t shutdown_in_s, struct rb_buf *out_command, struct rb_buf *out_input)
 {
     (void)out_input;
-    if (shutdown_in_s > 0)
-        rb_buf_printf(out_command, "echo $(($(date +%%s) + %" PRId64 ")) >.expires.new && mv .expires.new .expires; ",
+    if (shutdown_in_s > 0) // a whole file or none; on a full disk in the place of the old one, which is as long
+        rb_buf_printf(out_command,
+                      "end=$(($(date +%%s) + %" PRId64 ")); { echo $end >.expires.new && mv .expires.new .expires; } 2>/dev/null || "
+                      "echo $end 1<>.expires; ",
                       shutdown_in_s);
     rb_buf_puts(out_command, "end=$(cat .expires) && echo \"rb-switch armed $((end - $(date +%s)))\"");
 }

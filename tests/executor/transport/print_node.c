@@ -1,8 +1,9 @@
 // What rbrun sends to a node, printed: "user-data KEY_FILE MINUTES", the #cloud-config of a launch; "beat SECONDS", the
-// command of a heartbeat, for a shell on the node; "beat-input", what that command reads.
+// command of a heartbeat, for a shell on the node; "beat-input", what that command reads; "beat-by-file SECONDS", the same for a pod.
 #include "base/arena.h"
 #include "executor/launcher/bootstrap.h"
 #include "executor/transport/node_switch.h"
+#include "executor/transport/transport.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -38,6 +39,12 @@ int main(int argc, char **argv)
         return print_beat(atoll(argv[2]), false);
     if (argc == 2 && strcmp(argv[1], "beat-input") == 0)
         return print_beat(0, true);
-    fprintf(stderr, "usage: print_node user-data PUBLIC_KEY MINUTES | beat SECONDS | beat-input\n");
+    if (argc == 3 && strcmp(argv[1], "beat-by-file") == 0) {
+        RB_AUTO(rb_buf_finish) struct rb_buf command = RB_BUF_INIT;
+        rb_transport_beat_by_file(atoll(argv[2]), &command, NULL);
+        fputs(rb_buf_str(&command), stdout);
+        return 0;
+    }
+    fprintf(stderr, "usage: print_node user-data PUBLIC_KEY MINUTES | beat SECONDS | beat-input | beat-by-file SECONDS\n");
     return 2;
 }
