@@ -28,9 +28,9 @@ static bool end_as_it_did(const struct rb_run_files *f, int *out_code, struct rb
     }
     return rb_err_set(
         err, RB_E_ENDING_UNKNOWN,
-        "no process carries run %s out any more, and the last one left no word about its end: continue it "
-        "with `rbrun resume %s`, or end what it launched with `rbrun stop %s`",
-        f->run_id, f->run_id, f->run_id);
+        "no process carries run %s out any more, and the last one left no word about its end (what it printed is in "
+        "%s/rbrun.log, if it was detached): continue it with `rbrun resume %s`, or end what it launched with `rbrun stop %s`",
+        f->run_id, f->dir, f->run_id, f->run_id);
 }
 
 static bool conclude(struct rb_following *f, bool json, int *out_code, struct rb_err *err)

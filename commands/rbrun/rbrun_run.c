@@ -124,9 +124,12 @@ static bool make_run_dir(struct rb_run_files *f, const char *plan_path, const st
     rb_digest_sha256(bytes, n, digest);
     if (!pinned->len && strcmp(digest, f->plan_sha256) != 0)
         return rb_err_set(err, RB_E_PLAN_CHANGED, "%s changed while it was read; nothing was launched", plan_path);
-    return rb_run_files_create(f, root, f->plan.job->name, pinned->len ? pinned->data : bytes,
-                               pinned->len ? pinned->len : n, err) &&
-           rb_sinks_keep_places(f, job_path, plan_path, err);
+    if (!rb_run_files_create(f, root, f->plan.job->name, pinned->len ? pinned->data : bytes, pinned->len ? pinned->len : n, err))
+        return false;
+    if (rb_sinks_keep_places(f, job_path, plan_path, err))
+        return true;
+    rb_run_dir_forget(f->dir);
+    return false;
 }
 
 // The search of a new run starts from earlier ones; without a readable store it starts by itself.
@@ -176,6 +179,27 @@ static bool read_machine(const struct rb_args *args, struct rb_machine *out, boo
     return !rb_args_string(args, "sent", NULL) || rb_machine_read(rb_buf_str(&dir), out, out_is, err);
 }
 
+// In its new directory, which goes with a failure. machine NULL: none was made for it.
+static bool begin(struct rb_run_files *f, int64_t deadline_us, int64_t budget_uusd, const struct rb_machine *machine, struct rb_permit *permit,
+                  const struct rb_args *args, struct rb_journal **out, struct rb_err *err)
+{
+    const char *approval = rb_args_string(args, "approval", NULL);
+    bool ok = rb_permit_keep(f, args->args[0], approval, permit, err);
+    if (ok) {
+        keep_earlier(f, args);
+        if (!rb_args_string(args, "sent", NULL))
+            tell_place(&f->plan, "here", NULL, deadline_us);
+        ok = rb_run_files_begin(f, deadline_us, budget_uusd, out, err);
+    }
+    if (ok && machine && !rb_own_machine_record(machine, *out, err)) {
+        rb_journal_close(*out);
+        ok = false;
+    }
+    if (!ok)
+        rb_run_dir_forget(f->dir);
+    return ok;
+}
+
 static bool run_new(struct rb_run_files *f, struct rb_permit *permit, const struct rb_args *args,
                     struct rb_err *err)
 {
@@ -183,7 +207,6 @@ static bool run_new(struct rb_run_files *f, struct rb_permit *permit, const stru
     struct rb_machine machine;
     bool on_machine;
     struct rb_journal *journal;
-    const char *approval = rb_args_string(args, "approval", NULL), *plan = args->args[0];
     RB_AUTO(rb_buf_finish) struct rb_buf pinned = RB_BUF_INIT;
     if (!read_machine(args, &machine, &on_machine, err) ||
         !rb_run_limits(&f->plan, rb_args_string(args, "deadline", NULL),
@@ -192,18 +215,9 @@ static bool run_new(struct rb_run_files *f, struct rb_permit *permit, const stru
                        on_machine ? &machine : NULL, &deadline_us, &budget_uusd, err) ||
         !tell_bound(&f->plan, budget_uusd, err) ||
         !confirm(&f->plan, NULL, -1, permit->given || rb_args_flag(args, "yes"), err) ||
-        !rb_run_preflight_files(f, &pinned, err) || !make_run_dir(f, plan, &pinned, args, err) ||
-        !rb_permit_keep(f, plan, approval, permit, err))
+        !rb_run_preflight_files(f, &pinned, err) || !make_run_dir(f, args->args[0], &pinned, args, err) ||
+        !begin(f, deadline_us, budget_uusd, on_machine ? &machine : NULL, permit, args, &journal, err))
         return false;
-    keep_earlier(f, args);
-    if (!rb_args_string(args, "sent", NULL))
-        tell_place(&f->plan, "here", NULL, deadline_us);
-    if (!rb_run_files_begin(f, deadline_us, budget_uusd, &journal, err))
-        return false;
-    if (on_machine && !rb_own_machine_record(&machine, journal, err)) {
-        rb_journal_close(journal);
-        return false;
-    }
     if (rb_args_flag(args, "detach")) {
         rb_journal_close(journal);
         return rb_run_detach(f, args, false, err);

@@ -74,7 +74,8 @@ bool rb_journal_sql_error(struct rb_journal *j, struct rb_err *err)
     if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB ||
         (code == SQLITE_ERROR && strncmp(sqlite3_errmsg(j->db), "no such ", 8) == 0)) // a table or a column
         return rb_journal_damaged(path, sqlite3_errmsg(j->db), "", err);
-    return rb_err_set(err, RB_E_JOURNAL_WRITE, "journal %s: %s", path, sqlite3_errmsg(j->db));
+    const int why = code == SQLITE_IOERR ? sqlite3_system_errno(j->db) : 0; // sqlite's own words do not say that the disk is full
+    return rb_err_set(err, RB_E_JOURNAL_WRITE, "journal %s: %s%s%s", path, sqlite3_errmsg(j->db), why ? ": " : "", why ? strerror(why) : "");
 }
 
 static bool exec(struct rb_journal *j, const char *sql, struct rb_err *err)

@@ -9,6 +9,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <ftw.h>
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -100,11 +101,25 @@ bool rb_run_dir_create(const char *root, const char *job_name, char *run_id, siz
     for (int i = 0; i < 4; i++) {
         RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
         rb_buf_printf(&path, "%s%s", out_dir, parts[i]);
-        if (mkdir(rb_buf_str(&path), 0700) != 0)
-            return rb_err_set(err, RB_E_DIRECTORY, "%s: cannot create the directory: %s", rb_buf_str(&path),
-                              strerror(errno));
+        if (mkdir(rb_buf_str(&path), 0700) == 0)
+            continue;
+        rb_err_set(err, RB_E_DIRECTORY, "%s: cannot create the directory: %s", rb_buf_str(&path), strerror(errno));
+        if (i > 0) // else it is another's
+            rb_run_dir_forget(out_dir);
+        return false;
     }
     return true;
+}
+
+static int take_away(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+    (void)st, (void)at;
+    return (type == FTW_DP ? rmdir(path) : unlink(path)) == 0 ? 0 : -1;
+}
+
+void rb_run_dir_forget(const char *dir)
+{
+    nftw(dir, take_away, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 // Where the time part of a run id starts, NULL: not a run id.

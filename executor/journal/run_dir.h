@@ -17,6 +17,9 @@ bool rb_run_dir_check_id(const char *text, struct rb_err *err); // is it one?
 // run_id "": gets a new one; else that id is used, and fails if there is such a run.
 bool rb_run_dir_create(const char *root, const char *job_name, char *run_id, size_t id_size, char *out_dir,
                        size_t dir_size, struct rb_err *err);
+// Takes the directory of a run away that could not begin, with all that is in it: it would be the newest run from then on, and
+// one without a journal.
+void rb_run_dir_forget(const char *dir);
 // Finds a run by its id, else by the whole name of its job, else by a prefix, which must fit only one run; "" or NULL:
 // the newest run. NOT_FOUND lists the newest few. out_n_others NULL: a job's name must fit only one run, too; otherwise
 // its newest run is taken, and *out_n_others is the number of its others.

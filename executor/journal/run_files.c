@@ -150,7 +150,10 @@ bool rb_run_files_create(struct rb_run_files *f, const char *root, const char *n
         return false;
     snprintf(f->root, sizeof f->root, "%s", root);
     snprintf(f->journal, sizeof f->journal, "%s/journal.db", f->dir);
-    return keep(f, "plan.json", plan, n_plan, err) && keep(f, "workdir", f->workdir, strlen(f->workdir), err);
+    if (keep(f, "plan.json", plan, n_plan, err) && keep(f, "workdir", f->workdir, strlen(f->workdir), err))
+        return true;
+    rb_run_dir_forget(f->dir);
+    return false;
 }
 
 bool rb_run_files_begin(const struct rb_run_files *f, int64_t deadline_us, int64_t budget_uusd, struct rb_journal **out,

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "executor/images/pins.h"
+#include "executor/journal/run_dir.h"
 #include "executor/report/report.h"
 #include "executor/run/checks.h"
 #include "executor/sinks/sink_place.h"
@@ -125,7 +126,10 @@ static bool open_run(struct rb_run_files *f, const char *root, const char *name,
     if (!rb_run_files_create(f, root, name, rb_buf_str(&text), text.len, err))
         return false;
     snprintf(path, sizeof path, "%s/plan.json", f->dir);
-    return rb_run_read_plan(f, path, err) && rb_run_files_begin(f, f->plan.deadline_us, f->plan.budget_uusd, out, err);
+    if (rb_run_read_plan(f, path, err) && rb_run_files_begin(f, f->plan.deadline_us, f->plan.budget_uusd, out, err))
+        return true;
+    rb_run_dir_forget(f->dir);
+    return false;
 }
 
 // Its own work directory is empty: it trains nothing.

@@ -28,8 +28,11 @@ bool rb_store_sql_error(struct rb_store *s, struct rb_err *err)
         return rb_err_set_at(err, RB_E_STORE_FOREIGN, place, NULL,
                              "not a profile store of schema %d (%s): name another file with --db", RB_STORE_SCHEMA,
                              sqlite3_errmsg(s->db));
-    default:
-        return rb_err_set_at(err, RB_E_STORE_FILE, place, NULL, "profile store: %s", sqlite3_errmsg(s->db));
+    default: {
+        const int why = sqlite3_errcode(s->db) == SQLITE_IOERR ? sqlite3_system_errno(s->db) : 0; // a full disk, for one
+        return rb_err_set_at(err, RB_E_STORE_FILE, place, NULL, "profile store: %s%s%s", sqlite3_errmsg(s->db), why ? ": " : "",
+                             why ? strerror(why) : "");
+    }
     }
 }
 

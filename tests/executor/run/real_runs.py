@@ -371,23 +371,49 @@ class RealRuns(CloudCase):
         self.check_rescued(process)
         self.check_goes_on()
 
-    def test_a_full_disk(self):
+    def small_disk(self):
+        """A state directory that can be filled; unmounted at the end."""
         os.mkdir(self.state)
         if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", self.state], capture_output=True,
                           check=False).returncode != 0:
             self.skipTest("a small disk of its own cannot be mounted here; that needs root")
-        try:
-            process = self.start(self.slow_plan())
-            self.wait_for(process, "is ready")
-            filler = os.path.join(self.state, "filler")
-            with open(filler, "wb", buffering=0) as f, self.assertRaises(OSError):
-                while True:
-                    f.write(b"x" * 1024)
-            self.check_rescued(process)
-            os.remove(filler)
-            self.check_goes_on()
-        finally:
-            subprocess.run(["umount", self.state], check=True)
+        self.addCleanup(subprocess.run, ["umount", self.state], check=True)
+
+    def fill_disk(self):
+        """The path of what fills it."""
+        filler = os.path.join(self.state, "filler")
+        with open(filler, "wb", buffering=0) as f, self.assertRaises(OSError):
+            while True:
+                f.write(b"x" * 1024)
+        return filler
+
+    def test_a_full_disk(self):
+        self.small_disk()
+        process = self.start(self.slow_plan())
+        self.wait_for(process, "is ready")
+        filler = self.fill_disk()
+        self.check_rescued(process)
+        os.remove(filler)
+        self.check_goes_on()
+
+    def test_a_run_that_finds_no_room_is_none(self):
+        """Else it would be the newest, and `rbrun resume` could not read it; in each case another file is the one too many."""
+        self.small_disk()
+        filler = self.fill_disk()
+        for room in (0, 12288, 24576):
+            os.truncate(filler, os.path.getsize(filler) - room)
+            refused = self.rbrun(self.plan, expect=1)
+            self.assertRegex(refused.stderr, "No space left on device|disk is full")
+            self.assertEqual(os.listdir(self.state), ["filler"])
+        self.assertFalse([i for i in self.cloud.ledger()["instances"] if i["id"] not in self.older])
+
+    def test_what_only_reads_says_that_the_disk_is_full(self):
+        self.small_disk()
+        self.rbrun(self.plan)
+        filler = self.fill_disk()
+        self.assertIn("No space left on device [RB4011]", self.rbrun("report", expect=1).stderr)
+        os.remove(filler)
+        self.assertEqual(self.report()["outcome"], "complete")
 
     def test_a_report_that_cannot_be_kept_is_printed_and_can_be_had_later(self):
         process = self.start(self.plan)
