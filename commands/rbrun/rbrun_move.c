@@ -63,9 +63,10 @@ static bool print_plan(const struct part *p, struct rb_move *m, struct rb_err *e
 
 static bool depart(const struct part *p, struct rb_move *m, struct rb_err *err)
 {
+    RB_AUTO(rb_run_files_finish) struct rb_run_files f = {0};
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
     struct rb_departure d;
-    if (!rb_depart(m, p->to, &d, err))
+    if (!rb_run_files_open(&f, p->root, p->run_id, err) || !rb_sent_take_secrets(f.plan.job, err) || !rb_depart(m, p->to, &d, err))
         return false;
     rb_buf_printf(&out, "%s %s\n", d.move.id, d.digest);
     return rb_print(&out, err);

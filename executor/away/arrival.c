@@ -51,10 +51,10 @@ static bool refuse(const struct rb_move *m, const char *id, struct rb_move_answe
     refused_path(m, id, &path);
     rb_buf_printf(&text, "%d\n%s", rb_err_number(&out->why), out->why.message);
     rb_move_step("refusing");
+    rb_move_clear(m); // first: what was unpacked may be why there is no room for the verdict
     if (!rb_write_file(rb_buf_str(&path), rb_buf_str(&text), text.len, err))
         return false;
     out->accepted = false;
-    rb_move_clear(m);
     return true;
 }
 

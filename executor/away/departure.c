@@ -82,15 +82,20 @@ static void new_move(const struct rb_handover *before, const char *place, struct
 }
 
 // The run's files are all that a resume reads. What nodes get is among them, and the work directory comes out of that.
-static bool commit_leaving(const struct rb_run_files *f, const struct rb_handover *before, const char *place,
-                           struct rb_handover *out, struct rb_err *err)
+static bool leave(const struct rb_run_files *f, struct rb_err *err)
 {
     char bundle[4096], digest[65];
-    struct rb_journal *j;
     if (!check_fit(f, err) || !rb_bundle_make(f->dir, f->workdir, bundle, sizeof bundle, digest, err) ||
         !free_journal(f, err))
         return false;
     rb_move_step("left");
+    return true;
+}
+
+static bool commit_leaving(const struct rb_run_files *f, const struct rb_handover *before, const char *place,
+                           struct rb_handover *out, struct rb_err *err)
+{
+    struct rb_journal *j;
     if (!rb_journal_open(f->journal, &j, err))
         return false;
     new_move(before, place, out);
@@ -136,25 +141,7 @@ static bool pack(const struct rb_move *m, const struct rb_run_files *f, const ch
                                 "journal.db",
                                 NULL};
     return rb_child_run(argv, &(struct rb_child_options){0}, err) ||
-           rb_err_prefix(err, "run %s could not be packed", f->run_id);
-}
-
-bool rb_depart(struct rb_move *m, const char *place, struct rb_departure *out, struct rb_err *err)
-{
-    RB_AUTO(rb_run_files_finish) struct rb_run_files f = {0};
-    struct rb_handover h;
-    if (!rb_run_files_open(&f, m->root, m->run_id, err) || !rb_departure_look(&f, &h, err))
-        return false;
-    if (rb_handover_is_away(&h) && (h.state == RB_HANDOVER_AWAY || strcmp(h.place, place) != 0))
-        return rb_handover_refuse(&h, f.run_id, err);
-    if (!rb_handover_is_away(&h) && !commit_leaving(&f, &(struct rb_handover){.epoch = h.epoch}, place, &h, err))
-        return false;
-    *out = (struct rb_departure){.move = h};
-    rb_move_archive(m, h.id, out->archive);
-    const bool ok =
-        copy_journal(m, &f, err) && pack(m, &f, out->archive, err) && rb_move_digest(out->archive, out->digest, err);
-    rb_move_step("packed");
-    return ok;
+           rb_err_prefix(err, "run %s could not be packed in %s (is that disk full?)", f->run_id, m->dir);
 }
 
 // --- the end
@@ -192,4 +179,61 @@ bool rb_depart_settle(struct rb_move *m, const char *id, struct rb_move_answer *
         rb_warn("run %s is here again, and no process goes on with it: %s", f.run_id, answer->why.message);
     answer->why = refusal;
     return true;
+}
+
+// --- departure
+
+// Its process has left, and it is not packed. id: of a move that began just now, so that nothing of it is at another host, and it is
+// taken back; NULL: it is another's, or there is none. The run goes on here, if it can.
+static void stay(struct rb_move *m, const char *id, const struct rb_run_files *f, struct rb_err *err)
+{
+    const struct rb_err why = *err;
+    const int number = rb_err_number(err);
+    struct rb_handover h;
+    struct rb_move_answer answer = {.accepted = false};
+    struct rb_err next;
+    rb_move_clear(m); // the journal may need the room
+    const bool back = id && rb_depart_settle(m, id, &answer, &next); // a process goes on, or a warning says why none does
+    if (!back && !rb_departure_look(f, &h, &next)) {
+        rb_err_set(err, number, "%s; whether run %s goes on is not known, for its journal cannot be read: make room, then repeat the move",
+                   why.message, f->run_id);
+        return;
+    }
+    if (!back && rb_handover_is_away(&h)) {
+        rb_handover_refuse(&h, f->run_id, &next);
+        rb_err_set(err, number, "%s; %s", why.message, next.message);
+        return;
+    }
+    if (!back)
+        rb_move_go_on(m, &answer);
+    if (answer.why.code == RB_ERR_NONE)
+        rb_err_set(err, number, "%s; the run is where it was%s", why.message, answer.process.pid > 0 ? ", and goes on" : "");
+    else
+        rb_err_set(err, number, "%s; no process goes on with run %s: %s; put that right, then `rbrun resume %s`", why.message, f->run_id,
+                   answer.why.message, f->run_id);
+}
+
+bool rb_depart(struct rb_move *m, const char *place, struct rb_departure *out, struct rb_err *err)
+{
+    RB_AUTO(rb_run_files_finish) struct rb_run_files f = {0};
+    struct rb_handover h;
+    if (!rb_run_files_open(&f, m->root, m->run_id, err) || !rb_departure_look(&f, &h, err))
+        return false;
+    if (rb_handover_is_away(&h) && (h.state == RB_HANDOVER_AWAY || strcmp(h.place, place) != 0))
+        return rb_handover_refuse(&h, f.run_id, err);
+    const bool is_new = !rb_handover_is_away(&h);
+    if (is_new && !leave(&f, err))
+        return false;
+    if (is_new && !commit_leaving(&f, &(struct rb_handover){.epoch = h.epoch}, place, &h, err)) {
+        stay(m, NULL, &f, err);
+        return false;
+    }
+    *out = (struct rb_departure){.move = h};
+    rb_move_archive(m, h.id, out->archive);
+    const bool ok =
+        copy_journal(m, &f, err) && pack(m, &f, out->archive, err) && rb_move_digest(out->archive, out->digest, err);
+    rb_move_step("packed");
+    if (!ok)
+        stay(m, is_new ? h.id : NULL, &f, err);
+    return ok;
 }

@@ -181,6 +181,20 @@ static bool check_here(const struct rb_move *m, const struct side *from, struct 
            rb_run_read_plan(f, rb_buf_str(&path), err) && (!under_way || rb_run_check_host(&f->plan, err));
 }
 
+// Why an archive is not whole: ssh speaks of a connection that broke, or of nothing. What was written ends at a block's end then.
+static bool fail_if_full(const char *path, struct rb_err *err)
+{
+    const int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return false;
+    if (write(fd, "", 1) < 0 && errno == ENOSPC) {
+        unlink(path);
+        rb_err_set(err, RB_E_FILE_WRITE, "cannot write %s: %s; make room", path, strerror(ENOSPC));
+    }
+    close(fd);
+    return false;
+}
+
 static bool fetch_archive(const struct rb_move *m, const struct side *from, const char *id, struct rb_err *err)
 {
     const char *const words[] = {"give", m->run_id, id};
@@ -190,24 +204,22 @@ static bool fetch_archive(const struct rb_move *m, const struct side *from, cons
     const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return rb_err_set(err, RB_E_FILE_WRITE, "cannot write %s: %s", path, strerror(errno));
-    const bool ok = rb_host_call(
-        from->host,
-        &(struct rb_host_call){.words = words, .n_words = 3, .input_fd = -1, .compress = true, .output_fd = fd}, &code,
-        err);
+    const struct rb_host_call call = {.words = words, .n_words = 3, .input_fd = -1, .compress = true, .output_fd = fd};
+    const bool ok = rb_host_call(from->host, &call, &code, err) &&
+                    (code == 0 || rb_err_set(err, RB_E_HOST_FAILED, "%s did not send the run (exit code %d)", from->host->name, code));
     close(fd);
-    return ok && (code == 0 ||
-                  rb_err_set(err, RB_E_HOST_FAILED, "%s did not send the run (exit code %d)", from->host->name, code));
+    return ok;
 }
 
-// "ID DIGEST"
-static bool depart_there(const struct rb_move *m, const struct side *from, char id[static RB_MOVE_ID_BYTES],
+// "ID DIGEST". If it cannot be packed there, it goes on there, and needs its secrets.
+static bool depart_there(const struct rb_move *m, const struct side *from, const struct rb_job *job, char id[static RB_MOVE_ID_BYTES],
                          char digest[static 65], struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf said = RB_BUF_INIT;
     char me[160];
     rb_run_owner(me, sizeof me);
     const char *const words[] = {m->run_id, "--part", "depart", "--to", me};
-    return ask(from, NULL, words, 5, &said, err) &&
+    return ask(from, job, words, 5, &said, err) &&
            (sscanf(rb_buf_str(&said), "%32s %64s", id, digest) == 2 || rb_sent_error(from->host, &said, 0, err)) &&
            rb_move_check_id(id, err);
 }
@@ -217,10 +229,11 @@ static bool take_archive(struct rb_move *m, const struct side *from, const char 
 {
     char path[4480], here[65];
     rb_move_archive(m, id, path);
-    return fetch_archive(m, from, id, err) && rb_move_digest(path, here, err) &&
-           (strcmp(here, digest) == 0 ||
-            rb_err_set(err, RB_E_HOST_FAILED, "what %s sent does not have the digest %s", from->host->name, digest)) &&
-           rb_arrive(m, id, NULL, out, err);
+    if (!fetch_archive(m, from, id, err) || !rb_move_digest(path, here, err) ||
+        (strcmp(here, digest) != 0 &&
+         !rb_err_set(err, RB_E_HOST_FAILED, "what %s sent does not have the digest %s", from->host->name, digest)))
+        return fail_if_full(path, err);
+    return rb_arrive(m, id, NULL, out, err);
 }
 
 // This side has decided; the other one learns of it now, or when the command is repeated.
@@ -254,7 +267,7 @@ bool rb_hand_fetch(const char *root, const char *run_id, const struct rb_host *f
     struct side there;
     char id[RB_MOVE_ID_BYTES], digest[65];
     if (!meet(from, &there, err) || !rb_move_open(root, run_id, RB_MOVE_ARRIVES, &m, err) ||
-        !check_here(&m, &there, &f, err) || !depart_there(&m, &there, id, digest, err))
+        !check_here(&m, &there, &f, err) || !depart_there(&m, &there, f.plan.job, id, digest, err))
         return false;
     if (!take_archive(&m, &there, id, digest, out, err))
         return unknown(run_id, "this host", "here", err);

@@ -16,7 +16,11 @@ missing=199 # exit code: the program has to be sent first
 
 # take FILE DIGEST: standard input becomes the file, whole or not at all.
 take() {
-    cat >"$1.$$"
+    if ! cat >"$1.$$"; then # on a full disk what stayed would leave no room for the answer
+        rm -f "$1.$$"
+        echo "cannot write $1: make room there" >&2
+        return 1
+    fi
     if [ "$(sha256sum <"$1.$$" | cut -d ' ' -f 1)" = "$2" ]; then
         mv "$1.$$" "$1"
     else

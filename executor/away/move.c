@@ -135,7 +135,7 @@ bool rb_move_is_under_way(struct rb_journal *j, const struct rb_plan *plan, bool
     return true;
 }
 
-// Is there anything to go on with? err: the journal or the plan cannot be read.
+// Is there anything to go on with? err: the journal or the plan cannot be read, or it has left, and is no longer ours.
 static bool is_ours(const struct rb_run_files *f, bool *out, struct rb_err *err)
 {
     struct rb_journal *j;
@@ -144,8 +144,7 @@ static bool is_ours(const struct rb_run_files *f, bool *out, struct rb_err *err)
         return false;
     const bool ok = rb_handover_latest(j, &h, err) && rb_move_is_under_way(j, &f->plan, out, err);
     rb_journal_close(j);
-    *out = ok && *out && !rb_handover_is_away(&h);
-    return ok;
+    return ok && (!*out || !rb_handover_is_away(&h) || rb_handover_refuse(&h, f->run_id, err));
 }
 
 static bool start(const struct rb_run_files *f, struct rb_move_answer *out, struct rb_err *err)

@@ -291,6 +291,56 @@ class Move(HostCase):
         self.ask_again(run, self.place)
         self.let_go(run)
 
+    # --- full disks
+
+    def small_disk(self, path):
+        os.makedirs(path, exist_ok=True)
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", path], capture_output=True, check=False).returncode:
+            self.skipTest("a small disk of its own cannot be mounted here; that needs root")
+        self.addCleanup(subprocess.run, ["umount", "--lazy", path], check=True)
+        return path
+
+    def move_on_a_full_disk(self, run, to, disk, room):
+        """Its exit code, and what it said."""
+        filler = os.path.join(disk, "filler")
+        with open(filler, "wb", buffering=0) as f, self.assertRaises(OSError):
+            while True:
+                f.write(b"x" * 4096)
+        os.truncate(filler, os.path.getsize(filler) - room)
+        done = subprocess.run(["rbrun", "move", run, "--to", to], cwd=self.home, env=self.env, capture_output=True, text=True, timeout=90,
+                              check=False)
+        os.remove(filler)
+        self.assertNotEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, "No space left on device|disk is full|is that disk full")
+        return done.stderr
+
+    def test_full_disks(self):
+        """A run that cannot leave, or cannot arrive, goes on where it was."""
+        there, own = self.small_disk(self.there(".local/state/rubberband/runs")), self.small_disk(self.root())
+        run = self.start()
+        for to, disk, room in ((self.place, there, 8192), (self.place, there, 131072), (self.place, own, 0), (self.place, own, 40960)):
+            with self.subTest(to=to, disk=disk, room=room):
+                said = self.move_on_a_full_disk(run, to, disk, room)
+                self.assertRegex(said, "the run goes on here, process|the run is where it was, and goes on")
+                self.assertEqual(self.holders(run), (True, False))
+        self.ask_again(run, self.place)
+        for room in (0, 40960):
+            self.assertIn("the run is where it was, and goes on", self.move_on_a_full_disk(run, "here", there, room))
+            self.assertEqual(self.holders(run), (False, True))
+        self.ask_again(run, "here")
+        self.let_go(run)
+
+    def test_a_run_on_its_way_home_is_not_said_to_be_elsewhere(self):
+        run = self.start()
+        self.ask_again(run, self.place)
+        self.killed(run, "here", RB_TEST_KILL_AT="after depart")
+        self.assertEqual(self.holders(run), (False, False))
+        said = self.move(run, self.place, expect=2).stdout
+        self.assertIn("RB4450", said)
+        self.assertIn("no process goes on with it", said)
+        self.ask_again(run, "here")
+        self.let_go(run)
+
     # --- what does not move
 
     def test_what_stays(self):
