@@ -127,7 +127,8 @@ CASES = [
      "markets": ["spot", "spot"], "says": ["on spot"]},
     {"deadline": "10m", "epochs": 6, "queue_s": 5, "init_s": 10, "spells": True, "dies": "report",
      "markets": ["spot", "spot"], "says": ["on spot"]},
-    {"deadline": "51s", "epochs": 6, "queue_s": 5, "init_s": 10, "spells": False, "dies": "report",
+    # A pod's loss is noticed at once, and leaves 28 s of slack where another would cost 30; at first there were 30.6 for 28.2.
+    {"deadline": "49s", "epochs": 6, "queue_s": 5, "init_s": 10, "spells": False, "dies": "report",
      "markets": ["spot", "on_demand"], "says": ["on spot", "on demand"]},
     {"deadline": "10m", "epochs": 12, "queue_s": 5, "init_s": 10, "spells": False, "dies": "saved",
      "markets": ["spot", "spot"], "says": ["on spot"]},
