@@ -1,6 +1,7 @@
 // Environment of a trial: a pure function of the order.
 #include "executor/launcher/trial_env.h"
 
+#include "base/crc32c.h"
 #include "base/text/buf.h"
 #include "base/document/json.h"
 #include "base/stream.h"
@@ -67,9 +68,11 @@ int64_t rb_trial_seed(const struct rb_job *job, int trial)
     return (int64_t)(rb_stream_u32(&s) >> 1);
 }
 
-int rb_trial_master_port(int trial)
+int rb_trial_master_port(const char *run_id, int trial)
 {
-    return 20000 + trial % 12000;
+    enum { FIRST = 20000, N = 12000 };
+    const uint32_t of_run = rb_crc32c(run_id, strlen(run_id)) % N;
+    return FIRST + (int)((of_run + (uint32_t)trial) % N);
 }
 
 static void put_nodes(struct env *env, const struct rb_trial_order *o)
@@ -80,7 +83,7 @@ static void put_nodes(struct env *env, const struct rb_trial_order *o)
     put_int(env, "RB_NUM_NODES", o->n_nodes);
     put(env, "RB_NODE_IPS", rb_buf_str(&ips));
     put(env, "MASTER_ADDR", o->n_nodes > 0 ? o->node_ips[0] : "127.0.0.1");
-    put_int(env, "MASTER_PORT", rb_trial_master_port(o->trial));
+    put_int(env, "MASTER_PORT", rb_trial_master_port(o->run_id, o->trial));
 }
 
 // Numbers that a script can use directly: the total is what one step trains on.

@@ -43,7 +43,8 @@ void rb_trial_params_write(const struct rb_job *job, int trial, const struct rb_
 
 int64_t rb_trial_seed(const struct rb_job *job, int trial);
 
-// 20000..31999: the same for every start of a trial, and different for trials that may run beside it.
-int rb_trial_master_port(int trial);
+// 20000..31999: the same for every start of a trial, different for trials that may run beside it, and hardly ever the same
+// for another run on the machine (Slurm and `local` share theirs).
+int rb_trial_master_port(const char *run_id, int trial);
 
 #endif

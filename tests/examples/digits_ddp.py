@@ -130,6 +130,7 @@ class Runs(unittest.TestCase):
         report = json.loads(self.say("rbrun", "plan.json", "--json", "--state-dir", "state").splitlines()[-1])
         self.check_over(report)
         self.assertEqual(len(report["nodes"]), ranks)
+        self.assertEqual({t["state"] for t in report["trials"]}, {"stopped", "completed"}, report["trials"])
         logs = [self.log(report, trial) for trial in (0, 1)]
         best = logs[report["best"]["trial"]]
         self.assertIn("rank 0 of %d, on node 0 of %d; as fast as this machine trains, from epoch 1" % (ranks, ranks), best)

@@ -257,6 +257,16 @@ static void a_trial_always_gets_the_same_configuration_and_seed(void **state)
     rb_arena_finish(&other.arena);
 }
 
+// Two runs on one machine, each with its first trial.
+static void the_ports_of_two_runs_differ(void **state)
+{
+    (void)state;
+    const int port = rb_trial_master_port("gang-20261129-121145-etryp4", 0);
+    assert_in_range(port, 20000, 31999);
+    assert_int_not_equal(port, rb_trial_master_port("gang-20261129-121146-k2m5xa", 0));
+    assert_in_range(rb_trial_master_port("gang-20261129-121145-etryp4", 11999), 20000, 31999);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -264,6 +274,7 @@ int main(void)
         cmocka_unit_test(how_often_a_trial_saves),       cmocka_unit_test(every_variable_is_known),
         cmocka_unit_test(a_tuned_batch_is_reported), cmocka_unit_test(a_share_of_a_gpu_is_reported),
         cmocka_unit_test(no_deadline_is_empty),  cmocka_unit_test(a_trial_always_gets_the_same_configuration_and_seed),
+        cmocka_unit_test(the_ports_of_two_runs_differ),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
