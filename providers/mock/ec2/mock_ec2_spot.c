@@ -80,15 +80,22 @@ static void write_price(struct rb_mock_call *call, const char *type, const char 
         type, price, c->at_us, zone);
 }
 
+// A second of a node costs what holds at its beginning, and nodes' seconds are whole: a change counts from the next one on.
+static int64_t shown_us(const struct rb_price_path *prices, int step)
+{
+    const int64_t at_us = prices->steps[step].at_us - prices->ahead_us, over_us = at_us % RB_US_PER_S;
+    return over_us > 0 ? at_us - over_us + RB_US_PER_S : at_us;
+}
+
 // One after the other, the newest first: those of the pool's steps so far, then the drawn ones. False: there is no k-th.
 static bool change_of(const struct rb_mock_call *call, const struct rb_price_path *prices, int offer, int zone, int k,
                       struct change *out)
 {
     int n = 0;
-    while (n < prices->n && prices->steps[n].at_us - prices->ahead_us <= call->now_us)
+    while (n < prices->n && shown_us(prices, n) <= call->now_us)
         n++;
     if (k < n)
-        *out = (struct change){prices->steps[n - 1 - k].at_us - prices->ahead_us, prices->steps[n - 1 - k].uusd_per_hour};
+        *out = (struct change){shown_us(prices, n - 1 - k), prices->steps[n - 1 - k].uusd_per_hour};
     else
         *out = drawn_change(call, offer, zone, k - n);
     return k - n <= N_CHANGES;
