@@ -45,3 +45,11 @@ void rb_run_node_bill(struct rb_run_node *n)
         n->row.terminated_unix_us = n->row.running_unix_us;
     n->row.cost_uusd = rb_spend_bill(&n->billing, &n->row, &now).total_uusd;
 }
+
+bool rb_run_node_rebill(struct rb_run_node *n)
+{
+    const struct rb_spend_now now = present(n->c);
+    const int64_t before_uusd = n->row.cost_uusd;
+    n->row.cost_uusd = rb_spend_bill(&n->billing, &n->row, &now).total_uusd;
+    return n->row.cost_uusd == before_uusd || rb_run_node_write(n);
+}

@@ -13,5 +13,7 @@ bool rb_controller_within_budget(const struct rb_controller *c, int64_t reserve_
 // The end of the instance if it ends now, until the cloud reports a time; on the cloud's clock where that is known.
 int64_t rb_run_node_estimate_end(const struct rb_run_node *n);
 void rb_run_node_bill(struct rb_run_node *n); // GONE: its final cost, into the row
+// GONE: the same, because the prices of its market came later; false: the journal failed.
+bool rb_run_node_rebill(struct rb_run_node *n);
 
 #endif

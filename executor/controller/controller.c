@@ -41,6 +41,8 @@ static void disarm_all(struct rb_controller *c)
                                 &c->heartbeat_timer, &c->finish_timer, &c->rescue.timer, &c->reservation_timer};
     for (int i = 0; i < (int)(sizeof timers / sizeof *timers); i++)
         rb_controller_disarm(c, timers[i]);
+    for (int i = 0; i < c->config.n_places; i++)
+        rb_controller_disarm(c, &c->clouds[i].price_timer);
     rb_silence_end(&c->end);
 }
 
@@ -202,6 +204,8 @@ void rb_controller_check_over(struct rb_controller *c)
         RB_ENTER(rb_phases, c->phase, RB_PHASE_RUNNING);
         return;
     }
+    if (!rb_controller_prices_are_known(c))
+        return; // the answer comes back to this
     if (c->phase != RB_PHASE_CLOSING) {
         if (rb_controller_now_us(c) >= c->linger_until_us)
             begin_closing(c);
@@ -683,6 +687,7 @@ void rb_controller_destroy(struct rb_controller *c)
     rb_controller_free_calls(c);
     rb_controller_free_nodes(c);
     rb_controller_free_gangs(c);
+    rb_controller_free_markets(c);
     free(c->trials);
     free(c->orphans);
     free(c->offers);

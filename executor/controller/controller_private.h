@@ -29,10 +29,15 @@ struct rb_run_cloud {
     int list_failures; // in a row
     int64_t heard_us;  // last answer to a listing, even a partial one; initially our start; attended time
     struct rb_lease_keeper *leases; // NULL: it has none
+    // Of its spot machines (spot_prices.c):
+    bool pricing;       // their prices were asked for
+    int64_t priced_us;  // when they were, the last time that it answered; 0: it has not
+    int price_failures; // in a row
+    uint64_t price_timer;
 };
 
 // A provider call whose answer has not come: freed when it comes, or with the controller.
-enum rb_run_call_kind { RB_CALL_LAUNCH, RB_CALL_LOOK, RB_CALL_TERMINATE, RB_CALL_LIST, RB_CALL_RESCUE };
+enum rb_run_call_kind { RB_CALL_LAUNCH, RB_CALL_LOOK, RB_CALL_TERMINATE, RB_CALL_LIST, RB_CALL_RESCUE, RB_CALL_PRICES };
 struct rb_run_call {
     struct rb_controller *c;
     struct rb_run_call *next;
@@ -54,6 +59,14 @@ enum {
     RB_SAID_CUT_OFF = 16,   // since the last answer from a cloud
     RB_SAID_END_WAITS = 32, // the end waits for a cloud; since the last answer from one
     RB_SAID_OVERRAN = 64,   // a script trains faster than its checkpoints rest
+    RB_SAID_PRICES = 128,   // a cloud does not say what spot machines cost now
+};
+
+// What spot machines of one type cost in one zone, unix time.
+struct rb_run_market {
+    char infra[64], instance_type[64]; // infra: with the zone
+    struct rb_capacity_step *steps;    // [n], ascending
+    int n;
 };
 
 struct rb_controller {
@@ -98,6 +111,8 @@ struct rb_controller {
     struct rb_run_orphan *orphans;
     int n_orphans;
     struct rb_run_call *calls;
+    struct rb_run_market **markets; // [n_markets]
+    int n_markets;
 
     struct rb_run_cloud *clouds;        // [n_places]
     int64_t back_us;                    // end of the last noted gap, attended time; INT64_MIN: none
@@ -156,6 +171,13 @@ struct rb_run_call *rb_run_call_begin(struct rb_controller *c, enum rb_run_call_
 void rb_run_call_end(struct rb_run_call *call);
 bool rb_run_call_is_open(const struct rb_run_node *n, enum rb_run_call_kind kind); // one for the node's present launch
 void rb_controller_free_calls(struct rb_controller *c);
+
+// spot_prices.c
+void rb_run_node_learn_market(struct rb_run_node *n, const char *zone); // of its instance; zone NULL: unknown
+void rb_run_node_follow_journalled_prices(struct rb_run_node *n);       // its row comes from the journal
+// Is everything billed at the prices that held? Asks for those that are missing, and checks then whether the run is over.
+bool rb_controller_prices_are_known(struct rb_controller *c);
+void rb_controller_free_markets(struct rb_controller *c);
 
 // rescue.c
 void rb_controller_rescue(struct rb_controller *c); // dead: ends every instance of the run, then leaves

@@ -561,5 +561,7 @@ void rb_run_node_adopt_stray(struct rb_run_node *n, const struct rb_instance *in
     row.running_us = row.ready_us = row.terminate_us = row.gone_us = -1;
     row.running_unix_us = row.terminated_unix_us = -1;
     row.cost_uusd = 0;
+    row.market_infra[0] = '\0';
+    row.prices = (struct rb_price_path){0};
     rb_run_node_acknowledge(rb_controller_add_launch(c, &row, &n->billing), instance);
 }

@@ -243,6 +243,7 @@ void rb_run_node_observe(struct rb_run_node *n, const struct rb_instance *instan
         rb_run_node_record_gone(n, instance->state_reason ? instance->state_reason : "its instance was terminated");
         break;
     }
+    rb_run_node_learn_market(n, instance->zone);
 }
 
 // A listing that lags shows nothing about the moment at which it was asked for.

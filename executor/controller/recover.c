@@ -44,6 +44,7 @@ static bool load_launch(struct rb_controller *c, const struct rb_launch_row *row
         rb_run_node_supersede(n);
     n->row = *row;
     n->role = RB_NODE_CURRENT;
+    rb_run_node_follow_journalled_prices(n);
     if (n->row.state == RB_LAUNCH_REFUSED && n->row.terminate_us < 0) // by the cloud, soon after the request
         rb_controller_mark_sold_out(c, n->row.offer, n->row.intent_us);
     const bool accepted = n->row.state == RB_LAUNCH_TERMINATING && n->row.terminated_unix_us >= 0;

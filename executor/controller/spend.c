@@ -1,6 +1,8 @@
 // Spending: bills of ended nodes, bills of running nodes until now, and the reserved rest.
 #include "executor/controller/spend.h"
 
+#include <string.h>
+
 bool rb_spend_billing(const struct rb_plan *plan, int offer, struct rb_billing *out, struct rb_err *err)
 {
     const struct rb_offer *o = &plan->offers[offer];
@@ -35,18 +37,28 @@ int64_t rb_spend_end_unix_us(const struct rb_launch_row *row, const struct rb_sp
     return row->running_unix_us + life_us;
 }
 
+struct rb_billing rb_spend_priced(const struct rb_billing *billing, const struct rb_launch_row *row)
+{
+    struct rb_billing priced = *billing;
+    if (strcmp(row->market, rb_market_name(RB_MARKET_SPOT)) == 0) // the cloud may have given another
+        priced.prices = row->prices;
+    return priced;
+}
+
 struct rb_bill rb_spend_bill(const struct rb_billing *billing, const struct rb_launch_row *row,
                              const struct rb_spend_now *now)
 {
+    const struct rb_billing priced = rb_spend_priced(billing, row);
     if (row->running_unix_us < 0)
         return (struct rb_bill){0};
-    return rb_bill_node(billing, row->running_unix_us,
+    return rb_bill_node(&priced, row->running_unix_us,
                         row->terminated_unix_us >= 0 ? row->terminated_unix_us : rb_spend_end_unix_us(row, now));
 }
 
 int64_t rb_spend_reserved_uusd(const struct rb_billing *billing, const struct rb_launch_row *row,
                                int64_t started_unix_us, const struct rb_spend_now *now)
 {
+    const struct rb_billing priced = rb_spend_priced(billing, row);
     struct rb_launch_row later = *row;
     switch (row->state) {
     case RB_LAUNCH_REFUSED:
@@ -69,6 +81,6 @@ int64_t rb_spend_reserved_uusd(const struct rb_billing *billing, const struct rb
     }
     if (later.running_unix_us < 0 || later.terminated_unix_us >= 0)
         return 0;
-    return rb_bill_bound_uusd(billing, later.running_unix_us, rb_spend_end_unix_us(&later, now)) -
+    return rb_bill_bound_uusd(&priced, later.running_unix_us, rb_spend_end_unix_us(&later, now)) -
            rb_spend_bill(billing, row, now).total_uusd;
 }

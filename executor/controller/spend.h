@@ -20,6 +20,9 @@ struct rb_spend_now {
 // within what the run's clock allows: the node began to run after its request, and before it was first seen running.
 int64_t rb_spend_end_unix_us(const struct rb_launch_row *row, const struct rb_spend_now *now);
 
+// The billing with the prices of the launch's market over time, where they are known.
+struct rb_billing rb_spend_priced(const struct rb_billing *billing, const struct rb_launch_row *row);
+
 // Bill of a launch if it were terminated now; final once terminated_unix_us is known. Not running yet: 0.
 struct rb_bill rb_spend_bill(const struct rb_billing *billing, const struct rb_launch_row *row,
                              const struct rb_spend_now *now);

@@ -5,6 +5,7 @@
 #include "base/order.h"
 #include "executor/controller/spend.h"
 #include "executor/journal/history.h"
+#include "profiles/catalog/capacity.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,7 @@ static int64_t end_of(const struct rb_report_node *n)
 
 // --- GPUs
 
-enum change_kind { NODE_ENDS, START_ENDS, NODE_RUNS, LENT, START_BEGINS }; // of one instant, in this order
+enum change_kind { NODE_ENDS, START_ENDS, NODE_RUNS, PRICE_CHANGES, LENT, START_BEGINS }; // of one instant, in this order
 
 struct change {
     int64_t at_us;
@@ -42,6 +43,7 @@ struct sweep {
     uint64_t *usable;                        // GPUs that count as owned; 0 while nothing is paid
     int8_t (*users)[RB_LIMIT_GPUS_PER_NODE]; // trials on each GPU
     int owned, used;
+    int64_t *rates; // of each of the report's nodes now
     int64_t uusd_per_hour;
 };
 
@@ -78,6 +80,11 @@ static void list_changes(struct sweep *s, const struct rb_lent_change *lent, int
         const uint64_t all = ~UINT64_C(0) >> (RB_LIMIT_GPUS_PER_NODE - s->r->plan->offers[n->offer].gpus);
         add(s, (struct change){n->running_us, NODE_RUNS, n->node, i, is_lent(lent, n_lent, n->node) ? 0 : all});
         add(s, (struct change){end_of(n), NODE_ENDS, n->node, i, 0});
+        for (int k = 0; k < n->prices.n; k++) {
+            const int64_t at_us = n->prices.steps[k].at_us - n->prices.ahead_us;
+            if (at_us > n->running_us && (end_of(n) < 0 || at_us < end_of(n)))
+                add(s, (struct change){at_us, PRICE_CHANGES, n->node, i, 0});
+        }
     }
     for (int i = 0; i < n_lent; i++)
         add(s, (struct change){lent[i].at_us, LENT, lent[i].node, i, lent[i].gpus});
@@ -92,12 +99,19 @@ static void list_changes(struct sweep *s, const struct rb_lent_change *lent, int
         qsort(s->changes, (size_t)s->n, sizeof *s->changes, by_time);
 }
 
-static int64_t rate_of(const struct sweep *s, const struct rb_report_node *n)
+static int64_t rate_of(const struct sweep *s, const struct rb_report_node *n, int64_t at_us)
 {
     struct rb_billing billing;
     if (!rb_spend_billing(s->r->plan, n->offer, &billing, NULL))
         return 0; // cannot happen: the report was made with it
-    return rb_bill_uusd_per_hour(&billing);
+    billing.prices = n->prices;
+    return rb_bill_uusd_per_hour_at(&billing, at_us);
+}
+
+static void set_rate(struct sweep *s, int index, int64_t uusd_per_hour)
+{
+    s->uusd_per_hour += uusd_per_hour - s->rates[index];
+    s->rates[index] = uusd_per_hour;
 }
 
 static void use(struct sweep *s, const struct change *c, int by)
@@ -136,12 +150,15 @@ static void apply(struct sweep *s, const struct change *c)
     switch (c->kind) {
     case NODE_RUNS:
         own(s, c->node, c->gpus);
-        s->uusd_per_hour += rate_of(s, &s->r->nodes[c->index]);
+        set_rate(s, c->index, rate_of(s, &s->r->nodes[c->index], c->at_us));
+        break;
+    case PRICE_CHANGES:
+        set_rate(s, c->index, rate_of(s, &s->r->nodes[c->index], c->at_us));
         break;
     case NODE_ENDS:
         own(s, c->node, 0);
         clear(s, c->node);
-        s->uusd_per_hour -= rate_of(s, &s->r->nodes[c->index]);
+        set_rate(s, c->index, 0);
         break;
     case LENT:
         own(s, c->node, c->gpus);
@@ -167,6 +184,7 @@ static void sweep_init(struct sweep *s, const struct rb_report *r)
         s->n_nodes = r->nodes[i].node >= s->n_nodes ? r->nodes[i].node + 1 : s->n_nodes;
     s->usable = rb_xcalloc((size_t)s->n_nodes + 1, sizeof *s->usable);
     s->users = rb_xcalloc((size_t)s->n_nodes + 1, sizeof *s->users);
+    s->rates = rb_xcalloc((size_t)r->n_nodes + 1, sizeof *s->rates);
 }
 
 void rb_history_gpus_write(const struct rb_report *r, const struct rb_lent_change *lent, int n_lent, struct rb_json *j)
@@ -187,6 +205,7 @@ void rb_history_gpus_write(const struct rb_report *r, const struct rb_lent_chang
     free(s.changes);
     free(s.usable);
     free(s.users);
+    free(s.rates);
 }
 
 // --- dollars
@@ -219,7 +238,9 @@ static int64_t spent_on(const struct rb_report_node *n, const struct rb_billing 
         return 0;
     if (at_us >= now_us || (n->terminated_us >= 0 && n->terminated_us <= at_us))
         return n->cost_uusd;
-    const int64_t so_far = rb_bill_node(billing, n->running_us, at_us).total_uusd;
+    struct rb_billing priced = *billing;
+    priced.prices = n->prices;
+    const int64_t so_far = rb_bill_node(&priced, n->running_us, at_us).total_uusd;
     return so_far < n->cost_uusd ? so_far : n->cost_uusd;
 }
 

@@ -5,6 +5,7 @@
 #include "executor/journal/handover.h"
 #include "executor/journal/journal_sent.h"
 #include "executor/journal/run_lock.h"
+#include "profiles/catalog/capacity.h"
 #include "profiles/store/writer.h"
 
 #include <errno.h>
@@ -400,6 +401,34 @@ bool rb_journal_task(struct rb_journal *j, const struct rb_task_row *r, struct r
                      (int64_t)r->trial, (int64_t)r->start, (int64_t)r->stage, (int64_t)r->attempt,
                      rb_task_state_name(r->state), (int64_t)r->exit_code, r->resource_start, r->resource_end,
                      r->started_us, r->exited_us, r->ended_us, rb_buf_str(&slots), r->checkpoint);
+}
+
+// Only runs with spot machines whose prices are known have these tables.
+static bool make_market_tables(struct rb_journal *j, struct rb_err *err)
+{
+    return rb_journal_write_row(j, err,
+                                "CREATE TABLE IF NOT EXISTS launch_market (node INTEGER, attempt INTEGER, infra TEXT NOT NULL,"
+                                " PRIMARY KEY (node, attempt)) WITHOUT ROWID",
+                                "") &&
+           rb_journal_write_row(j, err,
+                                "CREATE TABLE IF NOT EXISTS market_price (infra TEXT, instance_type TEXT, at_unix_us INTEGER,"
+                                " uusd_per_hour INTEGER NOT NULL, PRIMARY KEY (infra, instance_type, at_unix_us)) WITHOUT ROWID",
+                                "");
+}
+
+bool rb_journal_market(struct rb_journal *j, const struct rb_launch_row *row, struct rb_err *err)
+{
+    return make_market_tables(j, err) &&
+           rb_journal_write_row(j, err, "INSERT OR REPLACE INTO launch_market VALUES (?,?,?)", "iit", (int64_t)row->node,
+                                (int64_t)row->attempt, row->market_infra);
+}
+
+bool rb_journal_price(struct rb_journal *j, const char *market_infra, const char *instance_type,
+                      const struct rb_capacity_step *step, struct rb_err *err)
+{
+    return make_market_tables(j, err) &&
+           rb_journal_write_row(j, err, "INSERT OR REPLACE INTO market_price VALUES (?,?,?,?)", "ttii", market_infra,
+                                instance_type, step->at_us, step->uusd_per_hour);
 }
 
 bool rb_journal_note(struct rb_journal *j, int64_t time_us, const char *kind, const char *text, struct rb_err *err)

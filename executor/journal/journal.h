@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "engine/core/placement.h"
 #include "engine/events/event.h"
+#include "profiles/catalog/billing.h"
 
 #define RB_JOURNAL_SCHEMA 1
 #define RB_JOURNAL_AWAY   (1000 + RB_JOURNAL_SCHEMA) // the same tables; the run goes on elsewhere (executor/journal/handover.h)
@@ -57,6 +58,10 @@ struct rb_launch_row {
         terminated_unix_us; // as the cloud reports it, or as seen; -1 unknown: billing uses these
     int64_t reserved_uusd;  // booked with the intent: the least this launch can cost
     int64_t cost_uusd;      // final once GONE
+    // Of a launch on a spot market that the cloud tells the prices of (rb_journal_market): the market's place, with its zone,
+    // and its prices since about the start of the run, by the cloud's clock (unix); steps NULL: not known, the plan's price counts.
+    char market_infra[64];
+    struct rb_price_path prices; // borrowed
 };
 
 enum rb_task_state {
@@ -121,6 +126,10 @@ bool rb_journal_launch(struct rb_journal *j, const struct rb_launch_row *row,
 bool rb_journal_task(struct rb_journal *j, const struct rb_task_row *row,
                      struct rb_err *err); // insert or replace
 bool rb_journal_note(struct rb_journal *j, int64_t time_us, const char *kind, const char *text, struct rb_err *err);
+// The launch is on the market row->market_infra, row->instance_type; and what one of its machines costs from step->at_us on (unix).
+bool rb_journal_market(struct rb_journal *j, const struct rb_launch_row *row, struct rb_err *err);
+bool rb_journal_price(struct rb_journal *j, const char *market_infra, const char *instance_type,
+                      const struct rb_capacity_step *step, struct rb_err *err);
 
 // Reading. What no version writes is DAMAGED: an unknown state, a number out of its bounds, an event earlier than the
 // one before it. Events and notes come in order of writing, launches by (node, attempt), tasks by (trial, start). The

@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "base/text/number.h"
+#include "profiles/catalog/capacity.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -260,6 +261,56 @@ static bool read_launch(void *ctx, sqlite3_stmt *st, struct rb_err *err)
     for (int i = 0; i < (int)(sizeof numbers / sizeof *numbers); i++)
         if (!read_number(st, 13 + i, i < 7 ? TIME_OR_NOT : MONEY, numbers[i], err))
             return false;
+    return sqlite3_column_type(st, 22) == SQLITE_NULL ||
+           copy_text(st, 22, r->market_infra, sizeof r->market_infra, err);
+}
+
+// A change of the price of one market.
+struct change {
+    char infra[64], instance_type[64];
+    struct rb_capacity_step step;
+};
+
+static bool read_change(void *ctx, sqlite3_stmt *st, struct rb_err *err)
+{
+    struct change *c = next_row(ctx, sizeof *c);
+    return copy_text(st, 0, c->infra, sizeof c->infra, err) &&
+           copy_text(st, 1, c->instance_type, sizeof c->instance_type, err) &&
+           read_number(st, 2, TIME, &c->step.at_us, err) && read_number(st, 3, MONEY, &c->step.uusd_per_hour, err);
+}
+
+// Those of one market are neighbours.
+static struct rb_price_path prices_of(const struct rb_launch_row *r, const struct change *changes, int n,
+                                      const struct rb_capacity_step *steps)
+{
+    int from = 0, to;
+    while (from < n && (strcmp(changes[from].infra, r->market_infra) != 0 ||
+                        strcmp(changes[from].instance_type, r->instance_type) != 0))
+        from++;
+    for (to = from; to < n && strcmp(changes[to].infra, r->market_infra) == 0 &&
+                    strcmp(changes[to].instance_type, r->instance_type) == 0;)
+        to++;
+    return to > from ? (struct rb_price_path){&steps[from], to - from, 0} : (struct rb_price_path){0};
+}
+
+static bool read_prices(struct rb_journal *j, struct rb_arena *arena, struct rb_launch_row *rows, int n_rows,
+                        struct rb_err *err)
+{
+    struct collected c = {.arena = arena};
+    struct change *changes;
+    int n;
+    const bool ok = each_row(j,
+                             "SELECT infra, instance_type, at_unix_us, uusd_per_hour FROM market_price"
+                             " ORDER BY infra, instance_type, at_unix_us",
+                             read_change, &c, err);
+    if (!deliver(&c, sizeof *changes, ok, (void **)&changes, &n))
+        return false;
+    struct rb_capacity_step *steps = rb_arena_array(arena, (size_t)n + 1, sizeof *steps);
+    for (int i = 0; i < n; i++)
+        steps[i] = changes[i].step;
+    for (int i = 0; i < n_rows; i++)
+        if (rows[i].market_infra[0])
+            rows[i].prices = prices_of(&rows[i], changes, n, steps);
     return true;
 }
 
@@ -267,8 +318,16 @@ bool rb_journal_launches(struct rb_journal *j, struct rb_arena *arena, struct rb
                          struct rb_err *err)
 {
     struct collected c = {.arena = arena};
-    const bool ok = each_row(j, "SELECT * FROM launch ORDER BY node, attempt", read_launch, &c, err);
-    return deliver(&c, sizeof(struct rb_launch_row), ok, (void **)out, out_n);
+    bool priced;
+    if (!rb_journal_has_table(j, "market_price", &priced, err))
+        return false;
+    const bool ok = each_row(j,
+                             priced ? "SELECT launch.*, launch_market.infra FROM launch LEFT JOIN launch_market"
+                                      " USING (node, attempt) ORDER BY node, attempt"
+                                    : "SELECT *, NULL FROM launch ORDER BY node, attempt",
+                             read_launch, &c, err);
+    return deliver(&c, sizeof(struct rb_launch_row), ok, (void **)out, out_n) &&
+           (!priced || read_prices(j, arena, *out, *out_n, err));
 }
 
 // A number of at most `most`; returns its end, NULL: there is none.

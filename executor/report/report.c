@@ -9,6 +9,7 @@
 #include "executor/launcher/trial_env.h"
 #include "executor/report/report_saves.h"
 #include "executor/report/report_split.h"
+#include "profiles/catalog/infra.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -214,6 +215,7 @@ static struct rb_report_node node_of(const struct maker *m, const struct rb_laun
         .terminated_us = rb_report_run_time_us(row->terminated_unix_us, started, row->intent_us),
         .attempt = row->attempt,
         .offer = row->offer,
+        .prices = {row->prices.steps, row->prices.n, started},
         .release_us = row->terminate_us,
         .gone_us = row->gone_us,
     };
@@ -242,6 +244,13 @@ static void take_node_time(struct maker *m, struct rb_report_node *node)
     sum->checkpoint_us += node->time.checkpoint_us;
 }
 
+// On a spot market the plan's price is one that held once. (Machines that are there anyway are attributed as a whole.)
+static bool is_attributed(const struct rb_launch_row *row)
+{
+    return strcmp(row->market, rb_market_name(RB_MARKET_SPOT)) == 0 && !row->prices.steps &&
+           !rb_infra_may_be_free(row->infra);
+}
+
 static bool take_nodes(struct maker *m, struct rb_journal *j, struct rb_err *err)
 {
     struct rb_report *r = m->r;
@@ -261,6 +270,7 @@ static bool take_nodes(struct maker *m, struct rb_journal *j, struct rb_err *err
         *node = node_of(m, row);
         node->cost_uusd = bill.total_uusd;
         r->cost_uusd += bill.total_uusd;
+        r->attributed_uusd += is_attributed(row) ? bill.total_uusd : 0;
         rb_report_split_node(&bill, node, r->plan->offers[row->offer].gpus, m->tasks, m->n_tasks, m->last_us,
                              &node->by);
         add_cost(&r->by, &node->by);
@@ -415,6 +425,8 @@ static void write_cost(const struct rb_report *r, struct rb_json *j)
     write_predicted(r->plan, &r->plan->estimate.cost_uusd, j);
     rb_json_put(j, "actual: %jd by:", r->cost_uusd);
     rb_bill_parts_write(&r->by, j);
+    if (r->attributed_uusd > 0)
+        rb_json_kint(j, "attributed_uusd", r->attributed_uusd);
     rb_json_end_object(j);
 }
 

@@ -42,6 +42,7 @@ struct rb_report_node {
     int64_t cost_uusd;
     // Used only by executor/journal/history.h.
     int attempt, offer;
+    struct rb_price_path prices; // of its market, by the times of this report; steps NULL: the plan's
     int64_t release_us, gone_us; // when its end was ordered; when it was seen to have ended. -1: not, or not yet
     struct rb_bill_parts by;     // adds up to cost_uusd
     struct rb_node_time time;    // from running until it ended; of a lent node, the time of the lent GPUs
@@ -56,6 +57,7 @@ struct rb_report {
     const char *best_checkpoint; // NULL: none saved
     const char *best_remark;     // it failed after that: how far its checkpoint reaches; NULL: it did not
     int64_t time_us, cost_uusd;  // so far, or final; of the nodes
+    int64_t attributed_uusd; // of that: spot machines of clouds that did not say what these cost, at the plan's price
     struct rb_bill_parts by; // of all nodes
     struct rb_machine_row machine; // that was made for its controller; its bill is beside that of the nodes
     int64_t machine_uusd;

@@ -81,6 +81,14 @@ int64_t rb_bill_uusd_per_hour(const struct rb_billing *b)
     return b->rate.uusd_per_hour + b->disk_rate.uusd_per_hour * b->disk_gb;
 }
 
+int64_t rb_bill_uusd_per_hour_at(const struct rb_billing *b, int64_t at_us)
+{
+    struct rb_billing then = *b;
+    for (int i = 0; i < b->prices.n && b->prices.steps[i].at_us - b->prices.ahead_us <= at_us; i++)
+        then.rate.uusd_per_hour = b->prices.steps[i].uusd_per_hour;
+    return rb_bill_uusd_per_hour(&then);
+}
+
 int64_t rb_bill_uusd_per_node(const struct rb_billing *b)
 {
     return b->data_uusd + at_rate_uusd(b, b->release_s);

@@ -44,8 +44,10 @@ struct rb_bill rb_bill_node(const struct rb_billing *b, int64_t running_us, int6
 // A node cannot be stopped at once. It is billed until the provider accepts the request to end it, and a hard budget reserves
 // money for that time.
 #define RB_BILLING_GRACE_US (10 * RB_US_PER_S)
-// Machine and disk of one node.
+// Machine and disk of one node, at its rate.
 int64_t rb_bill_uusd_per_hour(const struct rb_billing *b);
+// The same at an instant, by the clock of a node's instants.
+int64_t rb_bill_uusd_per_hour_at(const struct rb_billing *b, int64_t at_us);
 // What every node costs beside its time: data and tail.
 int64_t rb_bill_uusd_per_node(const struct rb_billing *b);
 // The least cost of a node with this billing once it runs, at its rate.

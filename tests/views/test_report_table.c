@@ -68,6 +68,18 @@ static void dollars_may_be_attributed(void **state)
     nodes_in = NULL;
 }
 
+// A part of them: spot machines of a cloud that does not tell their prices.
+static void a_part_may_be_attributed(void **state)
+{
+    (void)state;
+    static const char said[] = "\n$0.0400 of the cost is attributed: the cloud does not say what its spot machines cost over time";
+    for (int i = 0; i < 2; i++) {
+        RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
+        report_of("null", i ? "100000,\"attributed_uusd\":40000" : "100000", BY("70000", "25000", "5000"), &out);
+        assert_int_equal(strstr(rb_buf_str(&out), said) != NULL, i);
+    }
+}
+
 static void time_where_nothing_has_a_price(void **state)
 {
     (void)state;
@@ -100,6 +112,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dollars_where_there_are_any), cmocka_unit_test(dollars_may_be_attributed),
+        cmocka_unit_test(a_part_may_be_attributed),
         cmocka_unit_test(time_where_nothing_has_a_price),
         cmocka_unit_test(nothing_yet_is_not_free),
     };

@@ -154,6 +154,18 @@ static bool is_attributed(const struct rb_node *r)
     return first && !is_free(r);
 }
 
+// Where a cloud does not tell what its spot machines cost over time, the plan's price stands for it.
+static void attributed_part(const struct rb_node *r, struct rb_buf *out)
+{
+    char part[32];
+    const int64_t uusd = rb_document_int(rb_document_member(r, "cost_uusd"), "attributed_uusd");
+    if (uusd > 0)
+        rb_buf_printf(out,
+                      "%s of the cost is attributed: the cloud does not say what its spot machines cost over time, so the plan's "
+                      "price counts\n",
+                      rb_format_money(uusd, part));
+}
+
 // Beside the bill of the nodes. Its end decides what it costs: seen, to come, or as long as the run.
 static void controller(const struct rb_node *r, struct rb_buf *out)
 {
@@ -187,6 +199,7 @@ static void beside(const struct rb_node *r, const struct rb_text_style *style, s
     if (is_attributed(r))
         rb_buf_puts(out, "the cost is attributed: these machines are there anyway, and their time is worth this much by the "
                          "price list\n");
+    attributed_part(r, out);
     controller(r, out);
 }
 

@@ -37,6 +37,8 @@ struct later {
     rb_launch_fn *launch_fn;
     rb_terminate_fn *terminate_fn;
     rb_list_fn *list_fn;
+    rb_spot_history_fn *prices_fn;
+    int64_t from_unix_us;
     void *arg;
 };
 
@@ -134,6 +136,7 @@ static struct rb_instance describe(const struct fake_instance *i, char address[3
         .address = i->state == RB_INSTANCE_RUNNING ? address : NULL,
         .private_address = i->state == RB_INSTANCE_RUNNING ? address : NULL,
         .instance_type = i->type,
+        .zone = "here-a",
         .market = i->cloud->faults.other_market ? RB_MARKET_SPOT : i->market,
         .token = i->token,
         .member = i->member,
@@ -444,12 +447,49 @@ static void list(struct rb_provider *p, const char *run_id, rb_list_fn *fn, void
     tell_after(c, latency(c), answer_list, l);
 }
 
-static const struct rb_provider_ops ops = {
-    .name = "fake", .launches_gangs = true, .launch = launch, .list = list, .watch = watch, .terminate = terminate};
+// Spot prices: those since an instant, and the one that held then; the newest first.
+
+static void answer_prices(void *arg)
+{
+    struct later *l = arg;
+    struct fake_cloud *c = l->cloud;
+    const struct rb_price_path *prices = &c->prices;
+    struct rb_spot_change *found = rb_xcalloc((size_t)prices->n + 1, sizeof *found);
+    int n = 0;
+    for (int i = prices->n - 1; i >= 0; i--) {
+        if (prices->steps[i].at_us > virtual_loop_unix_us(c->v))
+            continue;
+        found[n++] = (struct rb_spot_change){"box", "here-a", prices->steps[i].at_us, prices->steps[i].uusd_per_hour};
+        if (prices->steps[i].at_us <= l->from_unix_us)
+            break;
+    }
+    if (is_cut_off(c))
+        set_unreachable(&l->err);
+    else if (c->refuse_prices != RB_ERR_NONE)
+        rb_err_set(&l->err, c->refuse_prices, "not authorized to perform: ec2:DescribeSpotPriceHistory");
+    if (l->session == c->session)
+        l->prices_fn(l->arg, l->err.code ? &l->err : NULL, found, l->err.code ? 0 : n);
+    free(found);
+    free(l);
+}
+
+static void spot_history(struct rb_provider *p, const char *const *types, int n_types, int64_t from_unix_us,
+                         rb_spot_history_fn *fn, void *arg)
+{
+    struct fake_cloud *c = p->state;
+    struct later *l = rb_xcalloc(1, sizeof *l);
+    assert(n_types == 1 && strcmp(types[0], "box") == 0);
+    c->n_price_questions++;
+    *l = (struct later){.cloud = c, .session = c->session, .prices_fn = fn, .from_unix_us = from_unix_us, .arg = arg};
+    tell_after(c, latency(c), answer_prices, l);
+}
+
+#define EVERY_CLOUD .name = "fake", .launches_gangs = true, .launch = launch, .list = list, .watch = watch, .terminate = terminate
+static const struct rb_provider_ops ops = {EVERY_CLOUD}, ops_with_prices = {EVERY_CLOUD, .spot_history = spot_history};
 
 struct rb_provider fake_cloud_provider(struct fake_cloud *c)
 {
-    return (struct rb_provider){.ops = &ops, .state = c};
+    return (struct rb_provider){.ops = c->prices.steps ? &ops_with_prices : &ops, .state = c};
 }
 
 void fake_cloud_init(struct fake_cloud *c, struct virtual_loop *v, uint64_t seed)

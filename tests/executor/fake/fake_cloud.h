@@ -6,6 +6,7 @@
 
 #include "fake_launcher.h"
 #include "profiles/catalog/billing.h"
+#include "profiles/catalog/capacity.h"
 #include "providers/provider.h"
 #include "virtual_loop.h"
 
@@ -64,6 +65,10 @@ struct fake_cloud {
     rb_loop_fn *wake;   // NULL: no controller watches
     void *wake_arg;
     int n_listings;     // that were asked for
+    // What spot machines cost over time (unix), as the cloud tells whoever asks; steps NULL: it does not tell. Before fake_run_open.
+    struct rb_price_path prices;
+    enum rb_err_code refuse_prices; // RB_ERR_NONE: no
+    int n_price_questions;
 };
 
 void fake_cloud_init(struct fake_cloud *c, struct virtual_loop *v, uint64_t seed);

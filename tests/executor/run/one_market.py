@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """One job on one table of capacity: rbrun on a cloud that replays it, and rbsim. The same nodes are lost, in the same order, at
-the same time; and whatever a node's life was, the cloud and rbsim bill it alike, at prices that change meanwhile. rbrun counts at
-the plan's price. Usage: one_market.py --bin BUILD_DIR"""
+the same time; and whatever a node's life was, the cloud, rbrun and rbsim bill it alike, at prices that change meanwhile. Usage: one_market.py --bin BUILD_DIR"""
 import argparse
 import json
 import math
@@ -25,7 +24,6 @@ PRICES = """mock/us-east-1/us-east-1a,a.box,T4,1,16,8,32,spot,0.31,test,2026-07-
 mock/us-east-1/us-east-1b,a.box,T4,1,16,8,32,spot,0.37,test,2026-07-20T00:00:00Z
 """
 PRICE_CHANGES_S = 150  # in the middle of both first nodes' lives, and of the table
-USD_PER_HOUR = {"mock/us-east-1/us-east-1a": 310000, "mock/us-east-1/us-east-1b": 370000}
 PATH = {"mock/us-east-1/us-east-1a": (310000, 290000), "mock/us-east-1/us-east-1b": (370000, 531234)}
 JOB = """name: market
 metric: {name: val_acc, goal: maximize}
@@ -56,11 +54,6 @@ def seconds_of(life_us):
     return max(60, math.ceil(life_us / 1e6))
 
 
-def bill(infra, life_us):
-    """Whole seconds, a minute at least, in micro-dollars rounded up: docs/MODEL.md, Money."""
-    return -(-USD_PER_HOUR[infra] * seconds_of(life_us) // 3600)
-
-
 def bill_on_table(infra, running_us, life_us):
     """Each second at the price of its beginning; running_us by the table's clock."""
     before, after = PATH[infra]
@@ -71,7 +64,7 @@ def bill_on_table(infra, running_us, life_us):
 
 def two_zones(plan):
     own = plan["stages"][0]["nodes"][0]
-    plan["stages"][0]["nodes"] = [dict(own, infra=infra, count=1) for infra in sorted(USD_PER_HOUR)]
+    plan["stages"][0]["nodes"] = [dict(own, infra=infra, count=1) for infra in sorted(PATH)]
     plan["stages"][0]["waves"] = N_TRIALS // 2
 
 
@@ -84,7 +77,7 @@ def make_plan(run, out, base_s, startup_s, checkpoint_s):
 def check_bills(node, instance, table_began_us):
     """The ledger shows whole seconds, so that the table's beginning is known to one."""
     life_us = instance["ended_us"] - instance["running_us"]
-    assert node["cost_uusd"] == bill(node["infra"], life_us), (node, instance)
+    assert node["cost_uusd"] == instance["cost_uusd"], (node, instance)
     running_us = instance["running_us"] - table_began_us
     bills = [bill_on_table(node["infra"], running_us + second * 1000000, life_us) for second in (-1, 0, 1)]
     assert instance["cost_uusd"] in bills, (node, instance, bills)
@@ -95,11 +88,16 @@ def really(run, plan, cloud, epoch_us):
     state = os.path.join(run.folder, "state")
     report = json.loads(run.say("rbrun", plan, "--json", "--state-dir", state).stdout.splitlines()[-1])
     assert report["outcome"] == "complete", report
-    ledger = {i["id"]: i for i in cloud.ledger()["instances"]}
+    whole = cloud.ledger()
+    assert report["cost_uusd"]["actual"] == whole["total_uusd"] and "attributed_uusd" not in report["cost_uusd"], (report, whole)
+    ledger = {i["id"]: i for i in whole["instances"]}
     begun_us = min(i["requested_us"] for i in ledger.values())
     db = sqlite3.connect(os.path.join(state, report["run"], "journal.db"))
     events = [json.loads(row[0]) for row in db.execute("SELECT json FROM event ORDER BY seq")]
     number = dict(db.execute("SELECT instance_id, node FROM launch"))
+    for infra, path in PATH.items():
+        prices = db.execute("SELECT uusd_per_hour FROM market_price WHERE infra=? ORDER BY at_unix_us", (infra,)).fetchall()
+        assert tuple(price for price, in prices[-2:]) == path, prices
     db.close()
     lost_at_s = {e["node"]: e["time_us"] / 1e6 for e in events if e["event"] == "node_lost"}
     losses = []
@@ -123,7 +121,7 @@ def virtually(run, from_s):
                    "events.jsonl", "--json", "job.yaml")
     with open(os.path.join(run.folder, "events.jsonl"), encoding="utf-8") as f:
         events = [json.loads(line) for line in f]
-    offers = sorted(USD_PER_HOUR)
+    offers = sorted(PATH)
     running = {e["node"]: e["time_us"] for e in events if e["event"] == "node_running"}
     lost = [(e["node"], e["time_us"]) for e in events if e["event"] == "node_lost"]
     infra_of = dict(enumerate(offers))  # in the order of the plan's entries; a node that replaces another is where that was

@@ -1,0 +1,230 @@
+// The controller on the fake cloud in virtual time, on a spot market whose price moves: bills, budget, recovery.
+#include "fake_run.h"
+
+#include "executor/report/report.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+// cmocka wants the four above first
+#include <cmocka.h>
+
+#define S     RB_US_PER_S
+#define FAR_S INT64_C(36000)
+
+// The plan's price is 3.6 dollars an hour. Of the run's seconds; the first one held before.
+struct market {
+    struct fake_run r;
+    struct rb_offer offer;
+    struct rb_capacity_step steps[8];
+};
+
+static const int64_t at_s[] = {-7200, 20, 47, 61, 90, 100, 130};
+static const int64_t uusd_per_hour[] = {2500000, 7100000, 1300001, 9999999, 9999998, 4000000, 17654321};
+#define N_STEPS ((int)(sizeof at_s / sizeof *at_s))
+
+static void begin(struct market *m, bool tells)
+{
+    fake_run_init(&m->r, 1);
+    m->offer = m->r.plan->offers[0];
+    m->offer.market = RB_MARKET_SPOT;
+    m->r.plan->offers = &m->offer;
+    for (int i = 0; i < N_STEPS; i++)
+        m->steps[i] = (struct rb_capacity_step){.at_us = virtual_loop_unix_us(&m->r.v) + at_s[i] * S + 300000,
+                                                .uusd_per_hour = uusd_per_hour[i]};
+    m->r.billing.prices = (struct rb_price_path){m->steps, N_STEPS, 0};
+    if (tells)
+        m->r.cloud.prices = m->r.billing.prices;
+    m->r.provider = fake_cloud_provider(&m->r.cloud);
+}
+
+static void finish_run(struct fake_run *r)
+{
+    const int64_t limit_us = r->v.now_us + FAR_S * S;
+    while (!r->finished && r->v.now_us < limit_us && virtual_loop_step(&r->v))
+        ;
+    if (!r->finished)
+        fail_msg("the run does not end; it said:\n%s", r->talk);
+    assert_int_equal(fake_cloud_alive(&r->cloud), 0);
+}
+
+static struct rb_report report_of(struct fake_run *r)
+{
+    struct rb_report report;
+    struct rb_err err;
+    if (!rb_report_make(r->journal, r->plan, &r->arena, &report, &err))
+        fail_msg("%s", err.message);
+    return report;
+}
+
+// In the report, for the controller, and in the rows of the journal.
+static void assert_billed(struct fake_run *r)
+{
+    const int64_t bill_uusd = fake_cloud_bill_uusd(&r->cloud, &r->billing);
+    const struct rb_report report = report_of(r);
+    int64_t spent_uusd, reserved_uusd, rows_uusd = 0;
+    struct rb_launch_row *rows;
+    struct rb_err err;
+    int n;
+    rb_controller_spend(r->controller, &spent_uusd, &reserved_uusd);
+    assert_true(rb_journal_launches(r->journal, &r->arena, &rows, &n, &err));
+    for (int i = 0; i < n; i++)
+        rows_uusd += rows[i].cost_uusd;
+    assert_int_equal(report.cost_uusd, bill_uusd);
+    assert_int_equal(report.attributed_uusd, 0);
+    assert_int_equal(spent_uusd, bill_uusd);
+    assert_int_equal(rows_uusd, bill_uusd);
+}
+
+static void bills_each_second_at_its_price(void **state)
+{
+    (void)state;
+    struct market m;
+    begin(&m, true);
+    fake_run_open(&m.r);
+    finish_run(&m.r);
+    assert_int_equal(m.r.outcome, RB_JOB_COMPLETE);
+    assert_billed(&m.r);
+    assert_in_range(m.r.cloud.n_price_questions, 2, 1 + m.r.v.now_us / (12 * S) + 1);
+    struct rb_billing planned = m.r.billing;
+    planned.prices = (struct rb_price_path){0};
+    assert_true(fake_cloud_bill_uusd(&m.r.cloud, &planned) != fake_cloud_bill_uusd(&m.r.cloud, &m.r.billing));
+    fake_run_finish(&m.r);
+}
+
+// While it runs, too: what it has spent follows the price, a question later at most.
+static void knows_what_it_has_spent_so_far(void **state)
+{
+    (void)state;
+    struct market m;
+    int64_t spent_uusd, reserved_uusd;
+    begin(&m, true);
+    m.r.budget_uusd = 100 * RB_UUSD; // asks with every listing
+    fake_run_open(&m.r);
+    for (int64_t s = 20; s < 130; s += 10) {
+        fake_run_step_until(&m.r, s * S);
+        int64_t bill_uusd = 0;
+        for (int i = 0; i < m.r.cloud.n_instances; i++) {
+            const struct fake_instance *k = m.r.cloud.instances[i];
+            const int64_t end_us = k->terminated_unix_us >= 0 ? k->terminated_unix_us : virtual_loop_unix_us(&m.r.v);
+            if (k->running_unix_us >= 0)
+                bill_uusd += rb_bill_node(&m.r.billing, k->running_unix_us, end_us).total_uusd;
+        }
+        rb_controller_spend(m.r.controller, &spent_uusd, &reserved_uusd);
+        // Three nodes, two seconds each at prices that differ by less than 14 dollars an hour, and minima at another price.
+        assert_in_range(spent_uusd + 300000, bill_uusd, bill_uusd + 600000);
+    }
+    finish_run(&m.r);
+    assert_billed(&m.r);
+    fake_run_finish(&m.r);
+}
+
+static void a_rise_that_the_budget_does_not_pay_stops_the_run(void **state)
+{
+    (void)state;
+    bool stopped = false;
+    for (int64_t budget_uusd = 400000; budget_uusd < 1500000; budget_uusd += 57000) {
+        struct market m;
+        begin(&m, true);
+        for (int i = 1; i < N_STEPS; i++)
+            m.steps[i].uusd_per_hour = 9000000; // 2.5 times the plan's
+        m.steps[0].uusd_per_hour = 3600000;
+        m.r.budget_uusd = budget_uusd;
+        fake_run_open(&m.r);
+        finish_run(&m.r);
+        assert_true(m.r.outcome == RB_JOB_COMPLETE || (m.r.outcome == RB_JOB_STOPPED && m.r.reason == RB_STOP_BUDGET));
+        if (fake_cloud_bill_uusd(&m.r.cloud, &m.r.billing) > budget_uusd)
+            fail_msg("%lld of %lld", (long long)fake_cloud_bill_uusd(&m.r.cloud, &m.r.billing), (long long)budget_uusd);
+        struct rb_billing planned = m.r.billing;
+        planned.prices = (struct rb_price_path){0};
+        stopped = stopped || (m.r.outcome == RB_JOB_STOPPED && fake_cloud_bill_uusd(&m.r.cloud, &planned) < budget_uusd / 2);
+        assert_billed(&m.r);
+        fake_run_finish(&m.r);
+    }
+    assert_true(stopped); // at the plan's price it would have gone on
+}
+
+// At every write of the journal one controller dies and another one goes on.
+static void a_resumed_controller_bills_the_same(void **state)
+{
+    (void)state;
+    struct market m;
+    begin(&m, true);
+    fake_run_open(&m.r);
+    finish_run(&m.r);
+    const int64_t n_writes = rb_journal_n_writes(m.r.journal);
+    fake_run_finish(&m.r);
+    for (int64_t n = 1; n < n_writes; n += 3) {
+        begin(&m, true);
+        fake_run_open_dying(&m.r, n, n % 2 ? RB_JOURNAL_DIES_AFTER : RB_JOURNAL_DIES_AT);
+        while (!m.r.finished && virtual_loop_step(&m.r.v))
+            ;
+        fake_run_close(&m.r);
+        fake_run_step_until(&m.r, m.r.v.now_us + 30 * S);
+        fake_run_open(&m.r);
+        finish_run(&m.r);
+        assert_int_equal(m.r.outcome, RB_JOB_COMPLETE);
+        assert_billed(&m.r);
+        fake_run_finish(&m.r);
+    }
+}
+
+static void without_a_history_the_cost_is_attributed(void **state)
+{
+    (void)state;
+    for (int denied = 0; denied < 2; denied++) {
+        struct market m;
+        begin(&m, denied);
+        m.r.cloud.refuse_prices = denied ? RB_ERR_DENIED : RB_ERR_NONE;
+        fake_run_open(&m.r);
+        finish_run(&m.r);
+        assert_int_equal(m.r.outcome, RB_JOB_COMPLETE);
+        m.r.billing.prices = (struct rb_price_path){0};
+        const struct rb_report report = report_of(&m.r);
+        assert_int_equal(report.cost_uusd, fake_cloud_bill_uusd(&m.r.cloud, &m.r.billing));
+        assert_int_equal(report.attributed_uusd, report.cost_uusd);
+        const char *said = strstr(m.r.talk, "does not say what spot machines cost now: not authorized to perform: "
+                                            "ec2:DescribeSpotPriceHistory");
+        assert_int_equal(said != NULL, denied);
+        assert_true(!said || !strstr(said + 1, "does not say what")); // once
+        fake_run_finish(&m.r);
+    }
+}
+
+// It waits at the end for a cloud that fails for a while, but not for one that never answers.
+static void the_end_waits_for_the_last_prices(void **state)
+{
+    (void)state;
+    struct market m;
+    begin(&m, true);
+    m.r.cloud.refuse_prices = RB_ERR_IO;
+    fake_run_open(&m.r);
+    fake_run_step_until(&m.r, 100 * S);
+    m.r.cloud.refuse_prices = RB_ERR_NONE;
+    finish_run(&m.r);
+    assert_billed(&m.r);
+    fake_run_finish(&m.r);
+
+    begin(&m, true);
+    m.r.cloud.refuse_prices = RB_ERR_IO;
+    fake_run_open(&m.r);
+    finish_run(&m.r);
+    assert_int_equal(m.r.outcome, RB_JOB_COMPLETE);
+    assert_int_equal(m.r.err.code, RB_ERR_NONE);
+    assert_true(report_of(&m.r).attributed_uusd > 0);
+    fake_run_finish(&m.r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bills_each_second_at_its_price),
+        cmocka_unit_test(knows_what_it_has_spent_so_far),
+        cmocka_unit_test(a_rise_that_the_budget_does_not_pay_stops_the_run),
+        cmocka_unit_test(a_resumed_controller_bills_the_same),
+        cmocka_unit_test(without_a_history_the_cost_is_attributed),
+        cmocka_unit_test(the_end_waits_for_the_last_prices),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
