@@ -38,14 +38,18 @@ static bool open_provider(struct fetch *f, const struct rb_catalog *known, struc
         return rb_err_set(err, RB_E_NO_PRICE_LIST,
                           "--infra %s: no cloud has prices for it; import your own with --from FILE", f->infra);
     if (f->found && !ops->reservations)
-        return rb_err_set(err, RB_E_NO_PRICE_LIST,
-                          "--infra %s: it has no reservations, or none that can be listed: write them into the job", f->infra);
+        return rb_err_set(err, RB_E_RESERVATIONS_UNLISTED,
+                          "--infra %s: rbprofile cannot list reservations there (it can on aws and gcp); write yours into the job: "
+                          "resources.reservations",
+                          f->infra);
     if (f->changed && !ops->spot_history)
-        return rb_err_set(err, RB_E_NO_PRICE_LIST,
-                          "--infra %s: it does not tell what spot machines cost before: import a table of capacity with prices", f->infra);
+        return rb_err_set(err, RB_E_NO_SPOT_HISTORY,
+                          "--infra %s: there is no history of spot prices there (only EC2 has one); with a table of your own: "
+                          "rbprofile import CAPACITY.csv",
+                          f->infra);
     if (strcmp(f->infra + strlen(ops->name) + 1, region) != 0)
-        return rb_err_set(err, RB_E_NO_PRICE_LIST, "--infra %s: expected a whole region, such as %s/%s", f->infra,
-                          ops->name, region);
+        return rb_err_set(err, RB_E_REGION_EXPECTED, "--infra %s: expected a region, not a zone: %s/%s", f->infra, ops->name,
+                          region);
     f->uv = rb_loop_uv_create();
     if (!rb_http_create(rb_loop_uv_loop(f->uv), &f->http, err))
         return false;

@@ -87,7 +87,7 @@ static void wrong_usage_is_exit_2(void **state)
         {"prices update", "--from FILE"},
         {"prices update --infra aws/us-east-1 --from prices.csv", "--from FILE"},
         {"prices update --infra aws/us-esat", "is not a region of aws"},
-        {"prices update --infra aws/us-east-1/us-east-1a", "expected a whole region"},
+        {"prices update --infra aws/us-east-1/us-east-1a", "expected a region, not a zone: aws/us-east-1 [RB3562]"},
         {"prices update --infra local", "no cloud has prices for it"},
         {"prices update --infra slurm", "no cloud has prices for it"},
         {"prices update --from prices.csv --instance-type t", "goes with --infra"},
