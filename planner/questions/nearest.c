@@ -66,10 +66,20 @@ static int64_t round_up(int64_t value, int64_t unit)
     return value < 0 ? -1 : (value + unit - 1) / unit * unit;
 }
 
+int64_t rb_beside_uusd(const struct rb_plan_request *req)
+{
+    return req->beside_uusd ? req->beside_uusd(req->beside_ctx, req->deadline_us) : 0;
+}
+
+static int64_t with_beside(int64_t budget_uusd, const struct rb_plan_request *req)
+{
+    return budget_uusd < 0 ? -1 : budget_uusd + rb_beside_uusd(req);
+}
+
 void rb_needs_round(const struct rb_needs *needs, const struct rb_plan_request *req, struct rb_plan_result *out)
 {
     out->nearest_deadline_us = req->deadline_us < 0 ? -1 : round_up(needs->deadline_us, RB_US_PER_S);
-    out->nearest_budget_uusd = req->budget_uusd < 0 ? -1 : round_up(needs->budget_uusd, RB_UUSD / 100);
+    out->nearest_budget_uusd = req->budget_uusd < 0 ? -1 : round_up(with_beside(needs->budget_uusd, req), RB_UUSD / 100);
     double thousandths = floor(needs->confidence * 1000 + 1e-9);
     out->nearest_confidence = thousandths > 0 ? thousandths / 1000 : NAN;
 }

@@ -18,6 +18,9 @@ struct rb_needs rb_needs_of(const int64_t *time_us, const int64_t *cost_uusd, in
 struct rb_needs rb_needs_none(void);
 void rb_needs_merge(struct rb_needs *nearest, const struct rb_needs *other);
 
+// What the request's run costs beside its nodes.
+int64_t rb_beside_uusd(const struct rb_plan_request *req);
+
 // Writes the needs to a result: deadline rounded up to 1 s, budget up to 1 cent, confidence down to 0.001. A constraint
 // that was not asked for stays -1.
 void rb_needs_round(const struct rb_needs *needs, const struct rb_plan_request *req, struct rb_plan_result *out);

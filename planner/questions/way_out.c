@@ -1,11 +1,13 @@
 #include "planner/questions/way_out.h"
 
+#include "planner/questions/nearest.h"
 #include "planner/questions/what_if.h"
 #include "planner/scores/scorer.h"
 
 #include <math.h>
 
 enum { CONFIRMATIONS = 5 };
+#define LEAST_UUSD (RB_UUSD / 100) // of nodes
 #define LOOSER 1.01 // factor for constraints that failed when asked for, because samples of plans differ
 
 struct quest {
@@ -14,7 +16,7 @@ struct quest {
     struct rb_arena *arena;
 };
 
-// False: no plan, or an error, which is treated the same here.
+// Budgets are those of the whole run. False: no plan, or an error, which is treated the same here.
 static bool ask(const struct quest *q, int64_t deadline_us, int64_t budget_uusd, struct rb_plan_result *out,
                 struct rb_plan *out_plan)
 {
@@ -22,7 +24,9 @@ static bool ask(const struct quest *q, int64_t deadline_us, int64_t budget_uusd,
     struct rb_err ignored = {0};
     *out = (struct rb_plan_result){.nearest_deadline_us = -1, .nearest_budget_uusd = -1, .nearest_confidence = NAN};
     req.deadline_us = deadline_us;
-    req.budget_uusd = budget_uusd;
+    req.budget_uusd = budget_uusd < 0 ? -1 : budget_uusd - rb_beside_uusd(&req);
+    if (budget_uusd >= 0 && req.budget_uusd < LEAST_UUSD)
+        req.budget_uusd = LEAST_UUSD;
     return rb_make_plan(&req, q->planner, q->arena, out_plan, out, &ignored);
 }
 
@@ -37,7 +41,9 @@ static int64_t least_budget_uusd(const struct quest *q, int64_t deadline_us)
 {
     struct rb_plan_result result;
     struct rb_plan plan;
-    return ask(q, deadline_us, RB_UUSD / 100, &result, &plan) ? RB_UUSD / 100 : result.nearest_budget_uusd;
+    struct rb_plan_request req = q->req;
+    req.deadline_us = deadline_us;
+    return ask(q, deadline_us, LEAST_UUSD, &result, &plan) ? LEAST_UUSD + rb_beside_uusd(&req) : result.nearest_budget_uusd;
 }
 
 static int64_t loosen(int64_t value, int64_t unit)

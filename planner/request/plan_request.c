@@ -2,6 +2,7 @@
 // that follow where the first one's plan does not do.
 #include "planner/async/endless.h"
 #include "planner/proof/certificate.h"
+#include "planner/questions/nearest.h"
 #include "planner/request/assembly.h"
 #include "planner/request/pace.h"
 #include "planner/request/question.h"
@@ -200,7 +201,7 @@ static void drop_what_was_asked(const struct rb_plan_request *req, struct rb_pla
     const double reached = floor(1000 * io->best.estimate.p_both) / 1000;
     if (io->nearest_deadline_us <= req->deadline_us)
         io->nearest_deadline_us = -1;
-    if (io->nearest_budget_uusd <= req->budget_uusd)
+    if (io->nearest_budget_uusd <= req->budget_uusd + rb_beside_uusd(req))
         io->nearest_budget_uusd = -1;
     if (io->nearest_confidence >= req->confidence)
         io->nearest_confidence = reached > 0 && reached < req->confidence ? reached : NAN;

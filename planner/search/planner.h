@@ -21,6 +21,10 @@ struct rb_plan_request {
     int samples_asked;                // the number asked for, if more than can be afforded (rb_planner_size)
     const char *offers_dropped;       // which offers were dropped as too many (rb_planner_offers_and_dropped); NULL: none
     int threads;
+    // What a run with this deadline costs beside its nodes (-1: with none), which is not in budget_uusd; nearest budgets are with it.
+    // NULL: nothing.
+    int64_t (*beside_uusd)(void *ctx, int64_t deadline_us);
+    void *beside_ctx;
     bool early;                       // also look for nodes to request before they are needed (planner/scores/early.h)
     bool marginal;                    // also compute what a little more time would save, if proved
                                       // (planner/questions/marginal.h)

@@ -88,9 +88,25 @@ class PlanAt(unittest.TestCase):
         self.plan("--deadline", "6h", "--budget", enough)
         refused = self.rbplan("--deadline", "6h", "--budget", enough, "--at", PLACE, expect=3)
         self.assertIn("is set aside for the controller in aws/us-east-1", refused.stderr)
+        self.assertRegex(refused.stderr, "budgets below are with it")
+        nearest = self.nearest_budget("--deadline", "6h", "--budget", enough)
+        self.assertGreater(nearest, float(enough))
+        self.plan("--deadline", "6h", "--budget", "%.2f" % nearest, "--at", PLACE)  # what it says is enough is enough
+        self.rbplan("--deadline", "6h", "--budget", "%.2f" % (nearest - 0.3), "--at", PLACE, expect=3)  # and no less would do
         out = self.rbplan("--deadline", "6h", "--budget", "9", "--at", PLACE).stdout
         self.assertIn("budget $9.00", out)
         self.assertIn("; $0.8000 of the budget is set aside for it", out)
+
+    def nearest_budget(self, *options):
+        """Dollars, as rbplan --at says that they would do."""
+        refused = self.rbplan("--json", *options, "--at", PLACE, expect=3)
+        return json.loads(refused.stdout)["nearest"]["budget_uusd"] / US
+
+    def test_the_nearest_budget_without_a_deadline_has_the_machine(self):
+        cost, time = (self.plan()["estimate"][k] for k in ("cost_uusd", "time_us"))
+        nearest = self.nearest_budget("--budget", "%.2f" % (cost["mean"] * 0.8 / US + 0.2))
+        self.assertGreater(nearest * US, cost["p50"] + bill(100000, time["p50"] + KEEP_US))
+        self.plan("--budget", "%.2f" % nearest, "--at", PLACE)
 
     def test_without_a_deadline_it_is_planned_until_the_machine_fits(self):
         alone = self.plan()
