@@ -148,10 +148,11 @@ static bool fill_baselines(struct rb_assembly *a, const struct rb_candidate *sho
         baselines[i].exists = result->feasible;
         struct rb_candidate best = result->best;
         const bool is_plan = search->req->time_limit_us > 0 && shown && rb_candidate_same_choices(&best, shown);
-        if (result->feasible && !is_plan && !rb_estimate_candidate(search, &best, NULL, err))
+        const bool no_time = search->slowest_look_us > 0 && !rb_estimate_has_time(search); // the search's own figures remain
+        if (result->feasible && !is_plan && !no_time && !rb_estimate_candidate(search, &best, NULL, err))
             return false;
         baselines[i].estimate = is_plan ? shown->estimate : best.estimate;
-        if (result->cut)
+        if (result->cut || (no_time && !is_plan && result->feasible))
             warn_cut_baseline(a, baseline_names[i], result->feasible);
     }
     plan->baselines = baselines;

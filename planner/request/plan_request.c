@@ -74,13 +74,19 @@ static bool infeasible(const struct rb_plan_request *req, const struct rb_planne
     return false;
 }
 
+// The plan's figures may rest on runs of the engine. (Those of baselines do where there is time left.)
+static double share_for_look(const struct rb_search *search)
+{
+    return search->slowest_look_us > 0 ? search->slowest_look_us / (double)search->req->time_limit_us : 0;
+}
+
 // If runs are slow, the reported figures need more of the limit, and the search gets less.
 static double share_for_search(const struct rb_search *search)
 {
     const struct rb_plan_request *req = search->req;
     const double runs = SHOWN_RUNS * (double)req->samples + (search->scorer->barriers ? STAGE_RUNS : 0);
     const double shown = req->run_us > 0 ? runs * req->run_us / (double)req->time_limit_us : 0;
-    return fmax(0, 1 - fmax(0, shown - SHOWN_PART));
+    return fmax(0, 1 - fmax(0, shown - SHOWN_PART) - share_for_look(search));
 }
 
 // With a time limit, each baseline gets its part of it before the search begins; its result stays in the search. Static
@@ -130,7 +136,7 @@ static bool find_any_plan(struct rb_search *search, struct rb_time_share *phase,
     if (io->feasible || is_only || has_time || !search->req->time_used)
         return true;
     const double share = share_for_search(search);
-    phase->until = share > 0 ? share + ANY_UNTIL - 1 : ANY_UNTIL;
+    phase->until = share > 0 ? share + ANY_UNTIL - 1 : ANY_UNTIL - share_for_look(search);
     const double guard = guard_of(search->req);
     if (!find_fixed(search, fmax(search->guard, guard), &found, err) ||
         (!found->feasible && !find_fixed(search, fmax(0, search->guard - guard), &found, err)))
@@ -304,7 +310,7 @@ static bool plan_until_kept(struct rb_search *search, const struct rb_planner *p
         if (!rb_plan_assemble(search, planner, out_result, arena, out_plan, err))
             return false;
         phase->until = ANY_UNTIL;
-        is_late = rb_search_out_of_time(search);
+        is_late = !rb_estimate_has_time(search);
         const struct rb_estimate *e = rb_plan_as_it_stands(out_plan);
         if (planner->on_average || e->p_both >= asked->confidence)
             return !out_plan->spot || asked->objective != RB_OBJECTIVE_MIN_COST ||
@@ -361,6 +367,7 @@ static bool search_plan(struct rb_question *q, const struct rb_planner *planner,
         rb_search_finish(&search);
         return false;
     }
+    rb_estimate_pace(&search);
     bool ok = plan_until_kept(&search, planner, &q->phase, arena, out_plan, out_result, out_missed, err);
     rb_search_explain_rest(&search);
     ok = ok && rb_windows_narrow(&q->windows, &search, out_result, err);
@@ -388,9 +395,15 @@ static bool has_windows(const struct rb_scenario *s)
     return false;
 }
 
+// Of the time limit; without one 0.
+static double used_of(const struct rb_plan_request *req)
+{
+    return req->time_used ? req->time_used(req->out_of_time_ctx) : 0;
+}
+
 // Something stands in while markets are down, and it may cost more than a plan that does without them. The plan without them
-// is known as well as the first; it is taken where it costs less. The time of a limit is for the first.
-static void compare_without(struct rb_question *q, const struct rb_planner *planner, struct rb_arena *arena,
+// is known as well as the first; it is taken where it costs less. Under a limit, if there is as much time as the first took.
+static void compare_without(struct rb_question *q, const struct rb_planner *planner, double took, struct rb_arena *arena,
                             struct rb_plan *io_plan, struct rb_plan_result *io_result)
 {
     const struct rb_plan_request *req = &q->req;
@@ -399,7 +412,7 @@ static void compare_without(struct rb_question *q, const struct rb_planner *plan
     struct rb_plan plan;
     struct rb_err ignored;
     bool missed;
-    if (req->out_of_time || req->objective != RB_OBJECTIVE_MIN_COST || !rb_plan_meets_down_markets(io_plan) ||
+    if (used_of(req) + took > 1 || req->objective != RB_OBJECTIVE_MIN_COST || !rb_plan_meets_down_markets(io_plan) ||
         !keeps_up(&q->scenario) || has_windows(&q->scenario) ||
         !search_plan(q, planner, none, arena, &plan, &result, &missed, &ignored) ||
         plan.estimate.cost_uusd.mean >= io_plan->estimate.cost_uusd.mean)
@@ -416,8 +429,10 @@ static bool answer(struct rb_question *q, const struct rb_planner *planner, stru
     struct rb_plan_result without;
     struct rb_err why;
     bool missed;
+    const double before = used_of(&q->req);
     if (search_plan(q, planner, (struct markets){false}, arena, out_plan, out_result, &missed, err)) {
-        compare_without(q, planner, arena, out_plan, out_result);
+        q->phase.until = 1;
+        compare_without(q, planner, used_of(&q->req) - before, arena, out_plan, out_result);
         return true;
     }
     if (!missed || err->code != RB_ERR_INFEASIBLE || !keeps_up(&q->scenario) ||

@@ -1,6 +1,7 @@
 #include "planner/scores/estimator.h"
 
 #include "planner/async/engine_runs.h"
+#include "planner/request/pace.h"
 #include "planner/request/time_share.h"
 #include "planner/scores/early_runs.h"
 #include "simulator/laws/trial_laws.h"
@@ -11,6 +12,7 @@
 #define STAGE_RUNS  1024    // for the quantiles of single stages
 #define STAGE_PART  0.04    // of a time limit, for these
 #define FIGURE_RUNS 512     // of the engine, behind a figure that is shown of a plan far below the confidence
+#define PILOT_RUNS  4       // of the engine, that show how long a look takes
 #define HOPELESS    5.0      // standard errors below the confidence
 #define MEAN_KNOWN  0.0015  // relative standard error of the mean cost
 #define MOST_RUNS   1000000 // the range of run numbers that no search has used
@@ -84,8 +86,9 @@ static bool is_by_engine(const struct rb_search *search, const struct rb_candida
 }
 
 struct judged {
-    const struct rb_search *search;
-    int fewest; // runs
+    struct rb_search *search;
+    int fewest;      // runs
+    double since_us; // of the limit, when the last look ended
 };
 
 // A plan far below the confidence needs no more runs; those that wait for a market are the longest.
@@ -96,6 +99,17 @@ static bool is_hopeless(void *ctx, const struct rb_estimate *e)
            e->p_both + HOPELESS * fmax(e->stderr_.p_both, 1e-3) < j->search->req->confidence;
 }
 
+// Another look may take as long as the slowest so far.
+static bool has_no_time(void *ctx)
+{
+    struct judged *j = ctx;
+    const struct rb_plan_request *req = j->search->req;
+    const double now_us = rb_pace_used_us(req);
+    j->search->slowest_look_us = fmax(j->search->slowest_look_us, now_us - j->since_us);
+    j->since_us = now_us;
+    return now_us + j->search->slowest_look_us > (double)req->time_limit_us;
+}
+
 // A plan that misses the confidence is looked at no further (rb_plan_assemble), so the fewest runs that show that will do.
 // Without stages it is a baseline or the nearest plan, whose figures are shown.
 static bool engine_runs(struct rb_search *search, struct rb_candidate *c, const struct rb_plan_stage *stages,
@@ -103,7 +117,8 @@ static bool engine_runs(struct rb_search *search, struct rb_candidate *c, const 
 {
     const struct rb_plan plan = rb_engine_plan(search, c, stages);
     const struct rb_plan_request *req = search->req;
-    struct judged judged = {search, out_stages ? 0 : FIGURE_RUNS};
+    const bool timed = req->time_limit_us > 0 && req->time_used;
+    struct judged judged = {search, out_stages ? 0 : FIGURE_RUNS, timed ? rb_pace_used_us(req) : 0};
     const struct rb_world_runs asked = {
         .samples = req->samples,
         .first = RB_UNSEEN_RUNS,
@@ -113,8 +128,8 @@ static bool engine_runs(struct rb_search *search, struct rb_candidate *c, const 
         .past_budget = true,
         .enough = is_hopeless,
         .enough_ctx = &judged,
-        .stop = req->out_of_time,
-        .stop_ctx = req->out_of_time_ctx,
+        .stop = timed ? has_no_time : req->out_of_time,
+        .stop_ctx = timed ? &judged : req->out_of_time_ctx,
     };
     return rb_world_evaluate(search->scenario, &plan, &asked, &c->estimate, out_stages, err);
 }
@@ -167,4 +182,35 @@ bool rb_estimate_plan(struct rb_search *search, struct rb_plan_result *result, s
         return engine_runs(search, &result->best, stages, out_stages, err);
     return stage_quantiles(search, &result->best, stages, out_stages, err) &&
            runs(search, &result->best, stages, fewest_runs(search), err);
+}
+
+// Runs of the engine take many times as long as those of the model by which a limit is paced, so they are timed themselves. What
+// does not finish has no look: no plan will be made of it.
+void rb_estimate_pace(struct rb_search *search)
+{
+    const struct rb_plan_request *req = search->req;
+    const struct rb_scenario *s = search->scenario;
+    for (int i = 0; i < s->n_offers && search->slowest_look_us == 0 && req->time_limit_us > 0 && req->time_used; i++) {
+        struct rb_plan_stage stages[RB_LIMIT_STAGES];
+        struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
+        struct rb_candidate c;
+        struct rb_estimate ignored;
+        struct rb_err endless;
+        if (search->sizes[i].n == 0 || !rb_sim_offer_goes_down(&s->sim_offers[i]) || !rb_pace_pilot(req, s, i, &c))
+            continue;
+        rb_candidate_stages(s, &c, stages, nodes);
+        const struct rb_plan plan = rb_engine_plan(search, &c, stages);
+        const struct rb_world_runs few = {
+            .samples = PILOT_RUNS, .first = RB_UNSEEN_RUNS, .deadline_us = -1, .budget_uusd = -1, .past_budget = true};
+        const double before_us = rb_pace_used_us(req);
+        if (rb_world_evaluate(s, &plan, &few, &ignored, NULL, &endless))
+            search->slowest_look_us = (rb_pace_used_us(req) - before_us) * RB_WORLD_LOOK / PILOT_RUNS;
+    }
+}
+
+bool rb_estimate_has_time(const struct rb_search *search)
+{
+    const struct rb_plan_request *req = search->req;
+    return !rb_search_out_of_time(search) &&
+           (search->slowest_look_us <= 0 || rb_pace_used_us(req) + search->slowest_look_us <= (double)req->time_limit_us);
 }

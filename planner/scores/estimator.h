@@ -20,4 +20,9 @@ bool rb_stages_estimate(struct rb_search *search, struct rb_candidate *candidate
 bool rb_estimate_plan(struct rb_search *search, struct rb_plan_result *result, struct rb_plan_stage *out_stages,
                       struct rb_err *err);
 
+// With a time limit and an offer whose market goes down: sets search->slowest_look_us by a few runs on it.
+void rb_estimate_pace(struct rb_search *search);
+// Does the limit leave time for as long a look as that?
+bool rb_estimate_has_time(const struct rb_search *search);
+
 #endif

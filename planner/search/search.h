@@ -47,6 +47,8 @@ struct rb_search {
         struct rb_candidate candidate;
     } *static_best;
     int64_t n_evaluated;              // exact scores computed
+    double slowest_look_us;           // of a time limit: the longest that the fewest runs of the engine have taken which an
+                                      // estimate needs (RB_WORLD_LOOK); 0: none was made
     int *fallbacks;                   // [n_offers], of the last plan that was made for the engine
     struct rb_engine_estimated *engine_estimated; // the last one (planner/async/engine_runs.c); NULL: none
     struct rb_explained *explained;   // the lines written to req->explain (planner/questions/explain.c)
