@@ -82,8 +82,10 @@ static void meet_fate(struct rb_cloud *c, struct rb_cloud_instance *i, int64_t n
     rb_chaos_instance(&c->chaos, &subject, now_us, out);
     const struct rb_offer *swapped =
         rb_cloud_offer(&c->config->catalog, i->region, i->zone, i->offer->instance_type, other);
-    if (out->by[RB_CHAOS_WRONG_MARKET] && swapped)
+    if (out->by[RB_CHAOS_WRONG_MARKET] && swapped) {
         i->offer = swapped;
+        i->prices = rb_cloud_prices(c->config, swapped, i->zone);
+    }
 }
 
 // Spot instances are preempted at the profile's rate, or when the chaos file demands it.
