@@ -180,7 +180,8 @@ static void answered(void *arg, const struct rb_err *err, const struct rb_spot_c
     }
     if (c->dead)
         return;
-    rb_controller_arm(c, &cloud->price_timer, (c->meta.budget_uusd >= 0 ? 1 : LISTINGS) * c->config.poll_us, ask_again, cloud);
+    const bool soon = c->meta.budget_uusd >= 0 && cloud->price_failures == 0;
+    rb_controller_arm(c, &cloud->price_timer, (soon ? 1 : LISTINGS) * c->config.poll_us, ask_again, cloud);
     rb_controller_check_over(c);
 }
 
@@ -249,7 +250,7 @@ bool rb_controller_prices_are_known(struct rb_controller *c)
         if (!tells(cloud) || cloud->price_failures >= RB_CONTROLLER_LEAK_TRIES || !has_open(cloud))
             continue;
         known = false;
-        if (!cloud->pricing)
+        if (!cloud->pricing && (cloud->price_failures == 0 || !cloud->price_timer)) // a failure is given time to pass
             ask(cloud);
     }
     return known;
