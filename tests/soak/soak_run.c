@@ -442,8 +442,10 @@ static bool is_forgotten(const struct run *r, const struct rb_cloud_instance *i)
 static bool may_have_run(const struct rb_cloud_instance *i, const struct rb_launch_row *row)
 {
     const bool ended_pending = i->running_us < 0 && i->cause == RB_CLOUD_CAUSE_USER;
-    const struct rb_billing billing = {.rate = i->offer->rate, .disk_rate = i->disk_rate, .disk_gb = i->disk_gb};
-    return ended_pending && row->cost_uusd <= rb_bill_node(&billing, 0, RB_BILLING_MINIMUM_US).total_uusd;
+    const struct rb_billing billing = {
+        .rate = i->offer->rate, .prices = i->prices, .disk_rate = i->disk_rate, .disk_gb = i->disk_gb};
+    const int64_t from_us = row->running_unix_us;
+    return ended_pending && row->cost_uusd <= rb_bill_node(&billing, from_us, from_us + RB_BILLING_MINIMUM_US).total_uusd;
 }
 
 static void compare_bills(struct run *r, const struct rb_cloud_instance *i, const struct rb_launch_row *row)
