@@ -115,20 +115,14 @@ static bool take_change(struct rb_run_cloud *cloud, const struct rb_spot_change 
     return true;
 }
 
-// Which market a launch is on is of use with its prices only, so both are written together.
 static bool follow_all(struct rb_run_cloud *cloud)
 {
     struct rb_controller *c = cloud->c;
-    struct rb_err err;
     for (int i = 0; i < rb_controller_n_launches(c); i++) {
         struct rb_run_node *n = rb_controller_launch_at(c, i);
         if (!is_on_market(cloud, n))
             continue;
-        const bool first = !n->row.prices.steps;
         follow(n, market_of(c, &n->row));
-        if (first && n->row.prices.steps &&
-            !rb_controller_wrote(c, rb_journal_market(c->journal, &n->row, &err), &err))
-            return false;
         if (n->row.state == RB_LAUNCH_GONE && !rb_run_node_rebill(n))
             return false;
     }
@@ -228,16 +222,28 @@ static void ask_again(void *arg)
     ask(cloud);
 }
 
+// At once: a controller that takes over may find the machine ended and forgotten. False: the journal failed.
+static bool record_market(struct rb_run_node *n, const char *market)
+{
+    struct rb_controller *c = n->c;
+    const bool alone = !c->in_transaction;
+    struct rb_err err;
+    strcpy(n->row.market_infra, market);
+    return (!alone || rb_controller_begin(c)) &&
+           rb_controller_wrote(c, rb_journal_market(c->journal, &n->row, &err), &err) &&
+           (!alone || rb_controller_commit(c));
+}
+
 void rb_run_node_learn_market(struct rb_run_node *n, const char *zone)
 {
     struct rb_controller *c = n->c;
     struct rb_run_cloud *cloud = &c->clouds[rb_controller_infra_of(c, n->row.infra)];
     char market[160];
-    if (!tells(cloud) || !zone)
+    if (!tells(cloud) || !zone || c->dead || strcmp(n->row.market, rb_market_name(RB_MARKET_SPOT)) != 0)
         return;
     snprintf(market, sizeof market, "%s/%.80s", c->config.places[cloud - c->clouds].infra, zone);
-    if (!n->row.market_infra[0] && strlen(market) < sizeof n->row.market_infra)
-        strcpy(n->row.market_infra, market);
+    if (!n->row.market_infra[0] && strlen(market) < sizeof n->row.market_infra && !record_market(n, market))
+        return;
     if (is_on_market(cloud, n) && !cloud->price_timer && !cloud->pricing)
         ask(cloud);
 }
