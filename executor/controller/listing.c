@@ -221,6 +221,7 @@ void rb_run_node_observe(struct rb_run_node *n, const struct rb_instance *instan
         rb_controller_fail_run(c, &fault);
     }
     judge_hold(n, instance);
+    rb_run_node_learn_market(n, instance->zone); // first: what follows may launch the node again
     switch (instance->state) {
     case RB_INSTANCE_PENDING:
         rb_run_node_copy_addresses(n, instance);
@@ -243,7 +244,6 @@ void rb_run_node_observe(struct rb_run_node *n, const struct rb_instance *instan
         rb_run_node_record_gone(n, instance->state_reason ? instance->state_reason : "its instance was terminated");
         break;
     }
-    rb_run_node_learn_market(n, instance->zone);
 }
 
 // A listing that lags shows nothing about the moment at which it was asked for.

@@ -229,6 +229,7 @@ static bool record_market(struct rb_run_node *n, const char *market)
     const bool alone = !c->in_transaction;
     struct rb_err err;
     strcpy(n->row.market_infra, market);
+    market_of(c, &n->row); // answers are kept for the markets that are known
     return (!alone || rb_controller_begin(c)) &&
            rb_controller_wrote(c, rb_journal_market(c->journal, &n->row, &err), &err) &&
            (!alone || rb_controller_commit(c));
