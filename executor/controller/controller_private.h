@@ -59,7 +59,6 @@ enum {
     RB_SAID_CUT_OFF = 16,   // since the last answer from a cloud
     RB_SAID_END_WAITS = 32, // the end waits for a cloud; since the last answer from one
     RB_SAID_OVERRAN = 64,   // a script trains faster than its checkpoints rest
-    RB_SAID_PRICES = 128,   // a cloud does not say what spot machines cost now
 };
 
 // What spot machines of one type cost in one zone, unix time.

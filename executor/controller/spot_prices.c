@@ -11,6 +11,11 @@
 #define SKEW_US (15 * 60 * RB_US_PER_S)
 #define LISTINGS 12 // from one question to the next: of a real cloud a minute, the least that is billed. Under a budget: one
 
+static const char *infra_of(const struct rb_run_cloud *cloud)
+{
+    return cloud->c->config.places[cloud - cloud->c->clouds].infra;
+}
+
 static bool tells(const struct rb_run_cloud *cloud)
 {
     return cloud->c->config.places[cloud - cloud->c->clouds].provider->ops->spot_history != NULL;
@@ -91,7 +96,7 @@ static int by_market_and_time(const void *pa, const void *pb)
 
 static bool is_of(const struct rb_run_cloud *cloud, const struct rb_run_market *m, const struct rb_spot_change *change)
 {
-    const size_t n = strlen(cloud->c->config.places[cloud - cloud->c->clouds].infra);
+    const size_t n = strlen(infra_of(cloud));
     return strcmp(m->instance_type, change->instance_type) == 0 && strlen(m->infra) > n &&
            strcmp(m->infra + n + 1, change->zone) == 0;
 }
@@ -143,15 +148,34 @@ static bool take_changes(struct rb_run_cloud *cloud, const struct rb_spot_change
     return follow_all(cloud) && rb_controller_commit(cloud->c);
 }
 
+static bool is_silent(const struct rb_run_cloud *cloud)
+{
+    return cloud->price_failures >= RB_CONTROLLER_LEAK_TRIES;
+}
+
+// A missing right stays missing. A token is fetched again, and a clock that differs is learnt.
+static bool stays(const struct rb_err *err)
+{
+    return err->code == RB_ERR_DENIED && rb_err_number(err) != RB_E_CREDENTIALS_EXPIRED;
+}
+
 static void take_failure(struct rb_run_cloud *cloud, const struct rb_err *err)
 {
-    struct rb_controller *c = cloud->c;
-    cloud->price_failures = err->code == RB_ERR_DENIED ? RB_CONTROLLER_LEAK_TRIES : cloud->price_failures + 1;
-    if (cloud->price_failures >= RB_CONTROLLER_LEAK_TRIES && rb_controller_says_first(&c->said, RB_SAID_PRICES))
-        rb_controller_note(c, "warning",
+    const bool was_silent = is_silent(cloud);
+    cloud->price_failures = stays(err) ? RB_CONTROLLER_LEAK_TRIES : cloud->price_failures + 1;
+    if (is_silent(cloud) && !was_silent)
+        rb_controller_note(cloud->c, "warning",
                            "%s does not say what spot machines cost now: %.300s; they are counted at the last known price, or at "
                            "the plan's",
-                           c->config.places[cloud - c->clouds].infra, err->message);
+                           infra_of(cloud), err->message);
+}
+
+static void take_answer(struct rb_run_cloud *cloud, int64_t asked_us)
+{
+    if (is_silent(cloud))
+        rb_controller_note(cloud->c, "warning", "%s says again what spot machines cost", infra_of(cloud));
+    cloud->priced_us = asked_us;
+    cloud->price_failures = 0;
 }
 
 static void ask_again(void *arg);
@@ -166,12 +190,10 @@ static void answered(void *arg, const struct rb_err *err, const struct rb_spot_c
     cloud->pricing = false;
     if (c->dead || c->phase == RB_PHASE_OVER)
         return;
-    if (err) {
+    if (err)
         take_failure(cloud, err);
-    } else if (take_changes(cloud, all, n)) {
-        cloud->priced_us = asked_us;
-        cloud->price_failures = 0;
-    }
+    else if (take_changes(cloud, all, n))
+        take_answer(cloud, asked_us);
     if (c->dead)
         return;
     const bool soon = c->meta.budget_uusd >= 0 && cloud->price_failures == 0;
@@ -242,7 +264,7 @@ void rb_run_node_learn_market(struct rb_run_node *n, const char *zone)
     char market[160];
     if (!tells(cloud) || !zone || c->dead || strcmp(n->row.market, rb_market_name(RB_MARKET_SPOT)) != 0)
         return;
-    snprintf(market, sizeof market, "%s/%.80s", c->config.places[cloud - c->clouds].infra, zone);
+    snprintf(market, sizeof market, "%s/%.80s", infra_of(cloud), zone);
     if (!n->row.market_infra[0] && strlen(market) < sizeof n->row.market_infra && !record_market(n, market))
         return;
     if (is_on_market(cloud, n) && !cloud->price_timer && !cloud->pricing)
@@ -254,7 +276,7 @@ bool rb_controller_prices_are_known(struct rb_controller *c)
     bool known = true;
     for (int i = 0; i < c->config.n_places; i++) {
         struct rb_run_cloud *cloud = &c->clouds[i];
-        if (!tells(cloud) || cloud->price_failures >= RB_CONTROLLER_LEAK_TRIES || !has_open(cloud))
+        if (!tells(cloud) || is_silent(cloud) || !has_open(cloud))
             continue;
         known = false;
         if (!cloud->pricing && (cloud->price_failures == 0 || !cloud->price_timer)) // a failure is given time to pass

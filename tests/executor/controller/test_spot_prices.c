@@ -216,6 +216,41 @@ static void the_end_waits_for_the_last_prices(void **state)
     fake_run_finish(&m.r);
 }
 
+// A clock that differs is learnt, and a token is fetched again: the next question may have an answer.
+static void a_request_that_has_expired_is_asked_again(void **state)
+{
+    (void)state;
+    for (int64_t from_s = 0; from_s < 200; from_s += 25) {
+        struct market m;
+        begin(&m, true);
+        fake_run_open(&m.r);
+        fake_run_step_until(&m.r, from_s * S);
+        m.r.cloud.refuse_prices = RB_E_CREDENTIALS_EXPIRED;
+        m.r.cloud.n_refused_prices = 2;
+        finish_run(&m.r);
+        assert_int_equal(m.r.outcome, RB_JOB_COMPLETE);
+        assert_billed(&m.r);
+        assert_null(strstr(m.r.talk, "does not say what"));
+        fake_run_finish(&m.r);
+    }
+}
+
+static void a_right_that_is_given_later_counts(void **state)
+{
+    (void)state;
+    struct market m;
+    begin(&m, true);
+    m.r.cloud.refuse_prices = RB_E_PERMISSION;
+    fake_run_open(&m.r);
+    fake_run_step_until(&m.r, 60 * S);
+    fake_run_assert_said(&m.r, "does not say what spot machines cost now");
+    m.r.cloud.refuse_prices = RB_ERR_NONE;
+    finish_run(&m.r);
+    fake_run_assert_said(&m.r, "says again what spot machines cost");
+    assert_billed(&m.r);
+    fake_run_finish(&m.r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -225,6 +260,8 @@ int main(void)
         cmocka_unit_test(a_resumed_controller_bills_the_same),
         cmocka_unit_test(without_a_history_the_cost_is_attributed),
         cmocka_unit_test(the_end_waits_for_the_last_prices),
+        cmocka_unit_test(a_request_that_has_expired_is_asked_again),
+        cmocka_unit_test(a_right_that_is_given_later_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -449,6 +449,13 @@ static void list(struct rb_provider *p, const char *run_id, rb_list_fn *fn, void
 
 // Spot prices: those since an instant, and the one that held then; the newest first.
 
+static void refuse_prices(struct fake_cloud *c, struct rb_err *err)
+{
+    rb_err_set(err, c->refuse_prices, "not authorized to perform: ec2:DescribeSpotPriceHistory");
+    if (c->n_refused_prices > 0 && --c->n_refused_prices == 0)
+        c->refuse_prices = RB_ERR_NONE;
+}
+
 static void answer_prices(void *arg)
 {
     struct later *l = arg;
@@ -466,7 +473,7 @@ static void answer_prices(void *arg)
     if (is_cut_off(c))
         set_unreachable(&l->err);
     else if (c->refuse_prices != RB_ERR_NONE)
-        rb_err_set(&l->err, c->refuse_prices, "not authorized to perform: ec2:DescribeSpotPriceHistory");
+        refuse_prices(c, &l->err);
     if (l->session == c->session)
         l->prices_fn(l->arg, l->err.code ? &l->err : NULL, found, l->err.code ? 0 : n);
     free(found);

@@ -67,7 +67,8 @@ struct fake_cloud {
     int n_listings;     // that were asked for
     // What spot machines cost over time (unix), as the cloud tells whoever asks; steps NULL: it does not tell. Before fake_run_open.
     struct rb_price_path prices;
-    enum rb_err_code refuse_prices; // RB_ERR_NONE: no
+    int refuse_prices;     // the error's number; RB_ERR_NONE: no
+    int n_refused_prices;  // questions that are refused so; then there are answers. 0: all
     int n_price_questions;
 };
 
