@@ -43,6 +43,7 @@ struct run {
     struct rb_standing standing;   // of a run that replans, else NULL in it
     struct rb_replanning replanning;
     int forgotten[MAX_FORGOTTEN]; // by ordinal, [out->n_forgotten]
+    bool untold[2]; // this controller says that the infra does not tell its spot prices now
     bool finished;
     enum rb_job_outcome outcome;
     struct rb_err err; // code NONE: it ended well
@@ -160,11 +161,31 @@ static void note_forgotten(struct run *r, const char *text)
     }
 }
 
+static void note_prices(struct run *r, const char *text)
+{
+    const bool stopped = strstr(text, "does not say what spot machines cost now") != NULL;
+    if (!stopped && !strstr(text, "says again what spot machines cost"))
+        return;
+    for (int i = 0; i < r->world.n_infras; i++)
+        if (strstr(text, r->world.infras[i]) == text)
+            r->untold[i] = stopped;
+}
+
+// The run ended without the last prices of the launch's market, and said so.
+static bool is_unpriced(const struct run *r, const struct rb_launch_row *row)
+{
+    for (int i = 0; i < r->world.n_infras; i++)
+        if (r->untold[i] && strcmp(row->infra, r->world.infras[i]) == 0)
+            return strcmp(row->market, rb_market_name(RB_MARKET_SPOT)) == 0;
+    return false;
+}
+
 static void talk(void *ctx, const char *kind, const char *text)
 {
     struct run *r = ctx;
     if (strcmp(kind, "warning") == 0)
         note_forgotten(r, text);
+    note_prices(r, text);
     r->out->n_held_up += strstr(text, "waiting for room") != NULL;
     r->out->wrongly_hung += strstr(text, "hung, killed") && r->machines.training.hangs == 0;
     r->out->n_stand_ins += strstr(text, " stands in for ") != NULL;
@@ -369,6 +390,7 @@ static enum ending live(struct run *r, const struct soak_death *death)
                    : death && death->at ? RB_JOURNAL_DIES_AT
                                         : RB_JOURNAL_DIES_AFTER);
     r->finished = false;
+    memset(r->untold, 0, sizeof r->untold);
     begin_replanning(r);
     open_controller(r, resumed);
     for (int64_t until_us = r->cloud.v.now_us + LIFE_US; !r->finished && r->cloud.v.now_us < until_us;) {
@@ -451,15 +473,16 @@ static bool may_have_run(const struct rb_cloud_instance *i, const struct rb_laun
 static void compare_bills(struct run *r, const struct rb_cloud_instance *i, const struct rb_launch_row *row)
 {
     const int64_t cloud_uusd = bill_uusd(r, i);
-    const bool forgotten = is_forgotten(r, i) || may_have_run(i, row);
+    const bool unpriced = is_unpriced(r, row), forgotten = is_forgotten(r, i) || may_have_run(i, row);
     char text[384];
     if (row->cost_uusd == cloud_uusd)
         return;
     snprintf(text, sizeof text, "node %d.%d %s: cloud %lld, run %lld (ran %lld..%lld, we say %lld..%lld)", row->node,
              row->attempt, row->instance_id, (long long)cloud_uusd, (long long)row->cost_uusd, (long long)i->running_us,
              (long long)i->ended_us, (long long)row->running_unix_us, (long long)row->terminated_unix_us);
-    say(r, forgotten ? "bill estimated" : "bills differ", text);
-    r->out->estimated_uusd += forgotten ? row->cost_uusd - cloud_uusd : 0;
+    say(r, forgotten ? "bill estimated" : unpriced ? "bill without prices" : "bills differ", text);
+    r->out->n_unpriced += unpriced && !forgotten;
+    r->out->estimated_uusd += forgotten || unpriced ? row->cost_uusd - cloud_uusd : 0;
 }
 
 static bool is_answered_for(struct run *r, const struct rb_cloud_instance *i, const struct rb_launch_row *rows, int n)
@@ -499,10 +522,9 @@ static void check_money(struct run *r)
     r->out->n_gang_nodes = count_gang_nodes(rows, n);
     for (int k = 0; k < rb_cloud_n_instances(r->cloud.cloud); k++) {
         const struct rb_cloud_instance *i = rb_cloud_instance(r->cloud.cloud, k);
-        if (i->cause ==
-            RB_CLOUD_CAUSE_CAPACITY) // there was no machine: another zone, or the same name later, may have been tried
-            continue;
         const bool answered_for = is_answered_for(r, i, rows, n), warned = is_forgotten(r, i);
+        if (i->cause == RB_CLOUD_CAUSE_CAPACITY && !answered_for)
+            continue; // there was no machine: another zone, or the same name later, may have been tried
         r->out->cloud_uusd += bill_uusd(r, i);
         r->out->estimated_uusd -= !answered_for && warned ? bill_uusd(r, i) : 0;
         r->out->idle_disk_uusd += idle_disk_uusd(i, soak_cloud_now_us(&r->cloud));

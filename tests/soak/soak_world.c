@@ -74,6 +74,18 @@ static void write_empty_pools(struct soak_world *w, struct draw *d)
         w->infras[0], own_type(w), below(d, 3), 20 + below(d, 300), w->infras[1], below(d, 3), 20 + below(d, 200));
 }
 
+// Spot machines whose price moves, a few times, at any moment of a second.
+static void write_prices(struct soak_world *w, struct draw *d)
+{
+    double after_s = 0;
+    rb_buf_puts(&w->yaml, "pools:\n  - {instance_type: \"*\", market: spot, steps: [");
+    for (int i = 0; i < 6; i++) {
+        rb_buf_printf(&w->yaml, "%s{after_s: %.3f, max: 99, usd_per_hour: %.6f}", i ? ", " : "", after_s, uniform(d, 0.3, 3));
+        after_s += uniform(d, 0.5, 300);
+    }
+    rb_buf_puts(&w->yaml, "]}\n");
+}
+
 static void write_cloud(struct soak_world *w, struct draw *d)
 {
     struct rb_buf *b = &w->yaml;
@@ -101,6 +113,8 @@ static void write_cloud(struct soak_world *w, struct draw *d)
                       1 + below(d, 4), 60 + below(d, 400), below(d, 3));
     else if (w->falls_back)
         write_empty_pools(w, d);
+    else if (!w->is_gcp) // there the cloud does not say what spot machines cost
+        write_prices(w, d);
     if (below(d, 3) == 0)
         rb_buf_printf(b,
                       "throttle:\n  - {action: %s, burst: %d, per_s: %.2f}\n  - {action: %s, burst: 4, per_s: 0.3}\n",

@@ -18,7 +18,7 @@ struct totals {
     int64_t n_runs, n_failed, n_complete, n_instances, n_stand_ins, n_gang_nodes, n_lives, n_requests;
     int64_t n_deaths, n_full, n_rescued, n_jumps, n_sleeps, n_outages;
     int64_t n_stops, n_long_stops, n_full_hosts, n_held_up, n_quiet, n_whole_seconds, blamed, above_budget, n_replanned, wrongly_hung;
-    int64_t leaked, launched_twice, lost_reports, false_claims, hangs, n_bills_differ, n_forgotten;
+    int64_t leaked, launched_twice, lost_reports, false_claims, hangs, n_bills_differ, n_forgotten, n_unpriced;
     int64_t cloud_uusd, run_uusd, estimated_uusd, idle_disk_uusd, virtual_us;
     int64_t n_faults[RB_CHAOS_N_FAULTS], n_wire_faults[SOAK_N_WIRE_FAULTS];
 };
@@ -42,6 +42,7 @@ static void add(struct totals *t, const struct soak_outcome *o)
     t->n_rescued += o->n_rescued;
     t->n_outages += o->n_outages;
     t->n_forgotten += o->n_forgotten;
+    t->n_unpriced += o->n_unpriced;
     t->estimated_uusd += o->estimated_uusd;
     t->idle_disk_uusd += o->idle_disk_uusd;
     t->n_jumps += o->n_jumps;
@@ -106,6 +107,7 @@ static void print_table(const struct totals *e, const struct totals *g)
     line("the cloud's ledger, micro-dollars", e->cloud_uusd, g->cloud_uusd);
     line("the runs' ledgers, micro-dollars", e->run_uusd, g->run_uusd);
     line("bills where the cloud had forgotten, and said so", e->n_forgotten, g->n_forgotten);
+    line("bills at old prices, where it told none, as said", e->n_unpriced, g->n_unpriced);
     line("... by which the runs' ledgers are higher", e->estimated_uusd, g->estimated_uusd);
     line("disks after machines that stopped themselves", e->idle_disk_uusd, g->idle_disk_uusd);
     line("fault: controller killed at a journal write", e->n_deaths, g->n_deaths);
