@@ -120,15 +120,22 @@ static bool take_change(struct rb_run_cloud *cloud, const struct rb_spot_change 
     return true;
 }
 
-static bool follow_all(struct rb_run_cloud *cloud)
+// Also of machines that do not run yet, as soon as a market has moved in memory.
+static void follow_all(struct rb_controller *c)
+{
+    for (int i = 0; i < rb_controller_n_launches(c); i++) {
+        struct rb_run_node *n = rb_controller_launch_at(c, i);
+        if (rb_run_node_has_row(n) && n->row.market_infra[0])
+            follow(n, market_of(c, &n->row));
+    }
+}
+
+static bool rebill_ended(struct rb_run_cloud *cloud)
 {
     struct rb_controller *c = cloud->c;
     for (int i = 0; i < rb_controller_n_launches(c); i++) {
         struct rb_run_node *n = rb_controller_launch_at(c, i);
-        if (!is_on_market(cloud, n))
-            continue;
-        follow(n, market_of(c, &n->row));
-        if (n->row.state == RB_LAUNCH_GONE && !rb_run_node_rebill(n))
+        if (is_on_market(cloud, n) && n->row.state == RB_LAUNCH_GONE && !rb_run_node_rebill(n))
             return false;
     }
     return true;
@@ -137,15 +144,14 @@ static bool follow_all(struct rb_run_cloud *cloud)
 static bool take_changes(struct rb_run_cloud *cloud, const struct rb_spot_change *all, int n)
 {
     RB_AUTO(rb_auto_free) struct rb_spot_change *sorted = rb_xcalloc((size_t)n + 1, sizeof *sorted);
+    bool ok = rb_controller_begin(cloud->c);
     if (n > 0)
         memcpy(sorted, all, (size_t)n * sizeof *sorted);
     qsort(sorted, (size_t)n, sizeof *sorted, by_market_and_time);
-    if (!rb_controller_begin(cloud->c))
-        return false;
-    for (int i = 0; i < n; i++)
-        if (!take_change(cloud, &sorted[i]))
-            return false;
-    return follow_all(cloud) && rb_controller_commit(cloud->c);
+    for (int i = 0; ok && i < n; i++)
+        ok = take_change(cloud, &sorted[i]);
+    follow_all(cloud->c);
+    return ok && rebill_ended(cloud) && rb_controller_commit(cloud->c);
 }
 
 static bool is_silent(const struct rb_run_cloud *cloud)

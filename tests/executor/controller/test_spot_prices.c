@@ -58,7 +58,18 @@ static struct rb_report report_of(struct fake_run *r)
     return report;
 }
 
-// In the report, for the controller, and in the rows of the journal.
+// By the cloud; 0: no machine.
+static int64_t row_bill_uusd(const struct fake_run *r, const struct rb_launch_row *row)
+{
+    for (int i = 0; i < r->cloud.n_instances; i++) {
+        const struct fake_instance *k = r->cloud.instances[i];
+        if (strcmp(k->id, row->instance_id) == 0)
+            return rb_bill_node(&r->billing, k->running_unix_us, k->terminated_unix_us).total_uusd;
+    }
+    return 0;
+}
+
+// In the report, for the controller, and in every row of the journal.
 static void assert_billed(struct fake_run *r)
 {
     const int64_t bill_uusd = fake_cloud_bill_uusd(&r->cloud, &r->billing);
@@ -69,8 +80,10 @@ static void assert_billed(struct fake_run *r)
     int n;
     rb_controller_spend(r->controller, &spent_uusd, &reserved_uusd);
     assert_true(rb_journal_launches(r->journal, &r->arena, &rows, &n, &err));
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
+        assert_int_equal(rows[i].cost_uusd, row_bill_uusd(r, &rows[i]));
         rows_uusd += rows[i].cost_uusd;
+    }
     assert_int_equal(report.cost_uusd, bill_uusd);
     assert_int_equal(report.attributed_uusd, 0);
     assert_int_equal(spent_uusd, bill_uusd);
@@ -251,6 +264,128 @@ static void a_right_that_is_given_later_counts(void **state)
     fake_run_finish(&m.r);
 }
 
+// The first machine ends before any answer about prices; its node has another one when the answer comes.
+static void begin_short_lived(struct market *m)
+{
+    begin(m, true);
+    m->r.cloud.refuse_prices = RB_ERR_IO;
+    fake_run_open(&m->r);
+    for (int64_t s = 0; m->r.cloud.n_instances == 0 || m->r.cloud.instances[0]->running_unix_us < 0; s++)
+        fake_run_step_until(&m->r, s * S);
+    fake_run_step_for(&m->r, 20 * S);
+    fake_cloud_kill_instance(&m->r.cloud, 0, "Server.SpotInstanceTermination");
+    fake_run_step_for(&m->r, 20 * S);
+}
+
+static void a_machine_that_ends_before_the_first_answer_is_billed(void **state)
+{
+    (void)state;
+    struct market m;
+    struct rb_launch_row *rows;
+    struct rb_err err;
+    int n, n_relaunched = 0;
+    begin_short_lived(&m);
+    m.r.cloud.refuse_prices = RB_ERR_NONE;
+    finish_run(&m.r);
+    assert_true(rb_journal_launches(m.r.journal, &m.r.arena, &rows, &n, &err));
+    for (int i = 0; i < n; i++)
+        n_relaunched += rows[i].attempt > 0 && rows[i].running_unix_us >= 0;
+    assert_true(n_relaunched > 0);
+    assert_billed(&m.r);
+    fake_run_finish(&m.r);
+}
+
+// The first listing that shows the machine shows its end.
+static void a_machine_that_is_seen_only_ended_is_billed(void **state)
+{
+    (void)state;
+    struct market m;
+    begin(&m, true);
+    m.r.poll_us = 10 * S;
+    m.r.cloud.faults.lost_answer = 1;
+    fake_run_open(&m.r);
+    for (int64_t us = 0; m.r.cloud.n_instances == 0 || m.r.cloud.instances[0]->running_unix_us < 0; us += S / 10)
+        fake_run_step_until(&m.r, us);
+    assert_int_equal(m.r.cloud.n_listings, 1);
+    m.r.cloud.faults.lost_answer = 0;
+    fake_cloud_kill_instance(&m.r.cloud, 0, "Server.SpotInstanceTermination");
+    finish_run(&m.r);
+    assert_billed(&m.r);
+    fake_run_finish(&m.r);
+}
+
+// All have ended when the only answer comes.
+static void the_only_answer_counts(void **state)
+{
+    (void)state;
+    struct market m;
+    begin(&m, true);
+    m.r.poll_us = 10 * S; // two minutes between questions that fail: fewer than make it give up
+    m.r.cloud.refuse_prices = RB_ERR_IO;
+    fake_run_open(&m.r);
+    for (int64_t s = 0; m.r.cloud.n_instances == 0 || fake_cloud_alive(&m.r.cloud) > 0; s++)
+        fake_run_step_until(&m.r, s * S);
+    assert_false(m.r.finished);
+    m.r.cloud.refuse_prices = RB_ERR_NONE;
+    finish_run(&m.r);
+    assert_billed(&m.r);
+    fake_run_finish(&m.r);
+}
+
+// The next controller hears no more of that machine, and asks for its market's prices all the same.
+static void its_market_outlives_the_controller(void **state)
+{
+    (void)state;
+    struct market m;
+    begin_short_lived(&m);
+    m.r.cloud.faults.vanishing = true;
+    fake_run_close(&m.r);
+    m.r.cloud.refuse_prices = RB_ERR_NONE;
+    fake_run_open(&m.r);
+    finish_run(&m.r);
+    assert_billed(&m.r);
+    fake_run_finish(&m.r);
+}
+
+struct open_rows {
+    const struct rb_capacity_step *steps;
+    int n, n_pending, n_other;
+};
+
+static void compare_prices(void *ctx, const struct rb_launch_row *row)
+{
+    struct open_rows *o = ctx;
+    if (row->prices.n == 0 || !row->market_infra[0])
+        return;
+    o->n_other += o->steps && (o->steps != row->prices.steps || o->n != row->prices.n);
+    o->n_pending += row->running_unix_us < 0;
+    o->steps = row->prices.steps;
+    o->n = row->prices.n;
+}
+
+// A controller that takes over reads prices for machines that do not run yet. They follow what it learns, too.
+static void a_machine_that_is_pending_follows_the_prices(void **state)
+{
+    (void)state;
+    struct market m;
+    struct open_rows o = {0};
+    begin(&m, true);
+    m.r.budget_uusd = 100 * RB_UUSD; // asks with every listing
+    m.r.boot_timeout_us = 3600 * S;
+    fake_run_open(&m.r);
+    fake_run_step_until(&m.r, 35 * S);
+    m.r.cloud.faults.never_boots = true;
+    fake_cloud_kill_instance(&m.r.cloud, 0, "Server.SpotInstanceTermination");
+    fake_run_step_for(&m.r, 10 * S);
+    fake_run_close(&m.r);
+    fake_run_open(&m.r);
+    fake_run_step_until(&m.r, 70 * S);
+    rb_controller_each_open_launch(m.r.controller, compare_prices, &o);
+    assert_int_equal(o.n_pending, 1);
+    assert_int_equal(o.n_other, 0);
+    fake_run_finish(&m.r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -262,6 +397,11 @@ int main(void)
         cmocka_unit_test(the_end_waits_for_the_last_prices),
         cmocka_unit_test(a_request_that_has_expired_is_asked_again),
         cmocka_unit_test(a_right_that_is_given_later_counts),
+        cmocka_unit_test(a_machine_that_ends_before_the_first_answer_is_billed),
+        cmocka_unit_test(a_machine_that_is_seen_only_ended_is_billed),
+        cmocka_unit_test(the_only_answer_counts),
+        cmocka_unit_test(its_market_outlives_the_controller),
+        cmocka_unit_test(a_machine_that_is_pending_follows_the_prices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
