@@ -1,4 +1,4 @@
-// What the run's spot machines cost: asked of clouds that tell it, while the run has such machines and once more when the
+// What the run's spot machines cost: asked of clouds that list it, while the run has such machines and once more when the
 // last of them has ended. Changes go into the journal, and all bills of a market's launches follow them (spend.h).
 #include "executor/controller/controller_private.h"
 #include "profiles/catalog/capacity.h"
@@ -16,7 +16,7 @@ static const char *infra_of(const struct rb_run_cloud *cloud)
     return cloud->c->config.places[cloud - cloud->c->clouds].infra;
 }
 
-static bool tells(const struct rb_run_cloud *cloud)
+static bool lists_prices(const struct rb_run_cloud *cloud)
 {
     return cloud->c->config.places[cloud - cloud->c->clouds].provider->ops->spot_history != NULL;
 }
@@ -268,7 +268,7 @@ void rb_run_node_learn_market(struct rb_run_node *n, const char *zone)
     struct rb_controller *c = n->c;
     struct rb_run_cloud *cloud = &c->clouds[rb_controller_infra_of(c, n->row.infra)];
     char market[160];
-    if (!tells(cloud) || !zone || c->dead || strcmp(n->row.market, rb_market_name(RB_MARKET_SPOT)) != 0)
+    if (!lists_prices(cloud) || !zone || c->dead || strcmp(n->row.market, rb_market_name(RB_MARKET_SPOT)) != 0)
         return;
     snprintf(market, sizeof market, "%s/%.80s", infra_of(cloud), zone);
     if (!n->row.market_infra[0] && strlen(market) < sizeof n->row.market_infra && !record_market(n, market))
@@ -282,7 +282,7 @@ bool rb_controller_prices_are_known(struct rb_controller *c)
     bool known = true;
     for (int i = 0; i < c->config.n_places; i++) {
         struct rb_run_cloud *cloud = &c->clouds[i];
-        if (!tells(cloud) || is_silent(cloud) || !has_open(cloud))
+        if (!lists_prices(cloud) || is_silent(cloud) || !has_open(cloud))
             continue;
         known = false;
         if (!cloud->pricing && (cloud->price_failures == 0 || !cloud->price_timer)) // a failure is given time to pass

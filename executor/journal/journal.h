@@ -58,7 +58,7 @@ struct rb_launch_row {
         terminated_unix_us; // as the cloud reports it, or as seen; -1 unknown: billing uses these
     int64_t reserved_uusd;  // booked with the intent: the least this launch can cost
     int64_t cost_uusd;      // final once GONE
-    // Of a launch on a spot market that the cloud tells the prices of (rb_journal_market): the market's place, with its zone,
+    // Of a launch on a spot market whose prices the cloud lists (rb_journal_market): the market's place, with its zone,
     // and its prices since about the start of the run, by the cloud's clock (unix); steps NULL: not known, the plan's price counts.
     char market_infra[64];
     struct rb_price_path prices; // borrowed

@@ -43,7 +43,7 @@ struct run {
     struct rb_standing standing;   // of a run that replans, else NULL in it
     struct rb_replanning replanning;
     int forgotten[MAX_FORGOTTEN]; // by ordinal, [out->n_forgotten]
-    bool untold[2]; // this controller says that the infra does not tell its spot prices now
+    bool unlisted[2]; // this controller says that the infra does not say now what spot machines cost
     bool finished;
     enum rb_job_outcome outcome;
     struct rb_err err; // code NONE: it ended well
@@ -168,14 +168,14 @@ static void note_prices(struct run *r, const char *text)
         return;
     for (int i = 0; i < r->world.n_infras; i++)
         if (strstr(text, r->world.infras[i]) == text)
-            r->untold[i] = stopped;
+            r->unlisted[i] = stopped;
 }
 
 // The run ended without the last prices of the launch's market, and said so.
 static bool is_unpriced(const struct run *r, const struct rb_launch_row *row)
 {
     for (int i = 0; i < r->world.n_infras; i++)
-        if (r->untold[i] && strcmp(row->infra, r->world.infras[i]) == 0)
+        if (r->unlisted[i] && strcmp(row->infra, r->world.infras[i]) == 0)
             return strcmp(row->market, rb_market_name(RB_MARKET_SPOT)) == 0;
     return false;
 }
@@ -390,7 +390,7 @@ static enum ending live(struct run *r, const struct soak_death *death)
                    : death && death->at ? RB_JOURNAL_DIES_AT
                                         : RB_JOURNAL_DIES_AFTER);
     r->finished = false;
-    memset(r->untold, 0, sizeof r->untold);
+    memset(r->unlisted, 0, sizeof r->unlisted);
     begin_replanning(r);
     open_controller(r, resumed);
     for (int64_t until_us = r->cloud.v.now_us + LIFE_US; !r->finished && r->cloud.v.now_us < until_us;) {

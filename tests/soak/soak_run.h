@@ -36,7 +36,7 @@ struct soak_outcome {
     int n_replanned;    // changes of nodes for a limit
     int n_gang_nodes;   // nodes that were asked for together with others
     int n_forgotten;    // instances that the cloud no longer knew when the run could ask
-    int n_unpriced;     // bills that differ because the cloud did not tell the last prices, and the run said so
+    int n_unpriced;     // bills that differ because the cloud did not list the last prices, and the run said so
     int64_t n_faults[RB_CHAOS_N_FAULTS], n_wire_faults[SOAK_N_WIRE_FAULTS], n_requests;
     int64_t virtual_us;
     char how[256];      // how its last controller ended

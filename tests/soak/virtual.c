@@ -107,7 +107,7 @@ static void print_table(const struct totals *e, const struct totals *g)
     line("the cloud's ledger, micro-dollars", e->cloud_uusd, g->cloud_uusd);
     line("the runs' ledgers, micro-dollars", e->run_uusd, g->run_uusd);
     line("bills where the cloud had forgotten, and said so", e->n_forgotten, g->n_forgotten);
-    line("bills at old prices, where it told none, as said", e->n_unpriced, g->n_unpriced);
+    line("bills at old prices, where it listed none, as said", e->n_unpriced, g->n_unpriced);
     line("... by which the runs' ledgers are higher", e->estimated_uusd, g->estimated_uusd);
     line("disks after machines that stopped themselves", e->idle_disk_uusd, g->idle_disk_uusd);
     line("fault: controller killed at a journal write", e->n_deaths, g->n_deaths);

@@ -24,7 +24,7 @@ static const int64_t at_s[] = {-7200, 20, 47, 61, 90, 100, 130};
 static const int64_t uusd_per_hour[] = {2500000, 7100000, 1300001, 9999999, 9999998, 4000000, 17654321};
 #define N_STEPS ((int)(sizeof at_s / sizeof *at_s))
 
-static void begin(struct market *m, bool tells)
+static void begin(struct market *m, bool lists)
 {
     fake_run_init(&m->r, 1);
     m->offer = m->r.plan->offers[0];
@@ -34,7 +34,7 @@ static void begin(struct market *m, bool tells)
         m->steps[i] = (struct rb_capacity_step){.at_us = virtual_loop_unix_us(&m->r.v) + at_s[i] * S + 300000,
                                                 .uusd_per_hour = uusd_per_hour[i]};
     m->r.billing.prices = (struct rb_price_path){m->steps, N_STEPS, 0};
-    if (tells)
+    if (lists)
         m->r.cloud.prices = m->r.billing.prices;
     m->r.provider = fake_cloud_provider(&m->r.cloud);
 }

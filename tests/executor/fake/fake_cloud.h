@@ -65,7 +65,7 @@ struct fake_cloud {
     rb_loop_fn *wake;   // NULL: no controller watches
     void *wake_arg;
     int n_listings;     // that were asked for
-    // What spot machines cost over time (unix), as the cloud tells whoever asks; steps NULL: it does not tell. Before fake_run_open.
+    // What spot machines cost over time (unix), as the cloud lists it; steps NULL: it does not. Before fake_run_open.
     struct rb_price_path prices;
     int refuse_prices;     // the error's number; RB_ERR_NONE: no
     int n_refused_prices;  // questions that are refused so; then there are answers. 0: all
