@@ -461,6 +461,8 @@ static bool record_acknowledged(struct rb_run_node *n, const struct rb_instance 
     if (n->row.state == RB_LAUNCH_REFUSED)
         rb_controller_note(n->c, "fault", "node %d: a copy of its refused launch arrived after all: %s%s", n->id,
                            instance->id, rb_run_node_is_wanted(n) ? "" : " is ended");
+    if (n->row.state == RB_LAUNCH_INTENT)
+        rb_run_node_enter(n, RB_LAUNCH_SENT); // it was, after all
     rb_run_node_enter(n, RB_LAUNCH_ACKED);
     snprintf(n->row.instance_id, sizeof n->row.instance_id, "%s", instance->id);
     rb_run_node_copy_addresses(n, instance);

@@ -67,12 +67,12 @@ static struct rb_run_node *node_of(struct rb_controller *c, const struct rb_inst
 }
 
 // Does the launch wait for this instance? A refused gang has been launched elsewhere since, or will be: none of its
-// instances is accepted now.
+// instances is accepted now. An intent has an instance where its request was refused and a copy of it was not.
 static bool is_awaited(const struct rb_run_node *n, const struct rb_instance *i)
 {
     const bool of_refused = n->row.state == RB_LAUNCH_REFUSED && n->gang && n->gang->n == 1;
     return n->gang && i->member < n->gang->n &&
-           (n->row.state == RB_LAUNCH_SENT || n->row.state == RB_LAUNCH_AMBIGUOUS || of_refused);
+           (rb_run_node_is_undecided(n) || of_refused);
 }
 
 void rb_run_node_copy_addresses(struct rb_run_node *n, const struct rb_instance *i)

@@ -171,6 +171,38 @@ static void what_was_never_sent_is_not_ambiguous(void **state)
     }
 }
 
+// The cloud was too busy for a request, and took a copy of it. What a listing then shows belongs to the launch, and is billed once.
+static void a_copy_of_what_was_refused_is_its_launch(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        const int64_t wait_us = 1000000 + i / 2 * 4000000;
+        struct fake_run r;
+        struct rb_launch_row *rows;
+        struct rb_err err;
+        int n;
+        int64_t rows_uusd = 0;
+        fake_run_init(&r, 1);
+        if (i % 2)
+            fake_run_make_gangs(&r);
+        r.cloud.faults.unsent = RB_ERR_THROTTLED;
+        r.cloud.faults.unsent_copy = true;
+        fake_run_open(&r);
+        fake_run_step_for(&r, wait_us);
+        r.cloud.faults.unsent = RB_ERR_NONE;
+        fake_run_end_within(&r, 30 * MINUTE_US);
+        assert_int_equal(r.outcome, RB_JOB_COMPLETE);
+        assert_true(rb_journal_launches(r.journal, &r.arena, &rows, &n, &err));
+        for (int k = 0; k < n; k++) {
+            rows_uusd += rows[k].cost_uusd;
+            for (int other = 0; other < k; other++)
+                assert_string_not_equal(rows[k].instance_id, rows[other].instance_id);
+        }
+        assert_int_equal(rows_uusd, fake_cloud_bill_uusd(&r.cloud, &r.billing));
+        fake_run_finish(&r);
+    }
+}
+
 static void a_stop_says_what_it_waits_for_and_until_when(void **state)
 {
     (void)state;
@@ -230,6 +262,7 @@ int main(void)
         cmocka_unit_test(what_may_have_been_sent_is_waited_for),
         cmocka_unit_test(every_wait_of_the_end_has_a_bound),
         cmocka_unit_test(what_was_never_sent_is_not_ambiguous),
+        cmocka_unit_test(a_copy_of_what_was_refused_is_its_launch),
         cmocka_unit_test(a_stop_says_what_it_waits_for_and_until_when),
         cmocka_unit_test(a_stop_that_waits_says_for_what_and_what_can_be_done),
     };

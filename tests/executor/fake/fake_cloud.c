@@ -309,6 +309,14 @@ static void set_unreachable(struct rb_err *err)
     rb_err_set(err, RB_E_UNREACHABLE, "Couldn't connect to server");
 }
 
+static void send_copy(struct fake_cloud *c, const struct later *l, int64_t after_us)
+{
+    struct later *same = rb_xcalloc(1, sizeof *same);
+    *same = *l;
+    same->session = UINT64_MAX; // no one hears its answer
+    after(c, after_us, launch_arrives, same);
+}
+
 static void launch(struct rb_provider *p, const struct rb_launch *wanted, rb_launch_fn *fn, void *arg)
 {
     struct fake_cloud *c = p->state;
@@ -316,18 +324,8 @@ static void launch(struct rb_provider *p, const struct rb_launch *wanted, rb_lau
     *l = (struct later){.cloud = c, .session = c->session, .instance = -1, .launch_fn = fn, .arg = arg};
     assert(strlen(wanted->token) > 0 && strlen(wanted->token) <= 64);
     assert(rb_launch_count(wanted) <= FAKE_GANG);
-    if (c->faults.unreachable || c->faults.unsent != RB_ERR_NONE) {
-        if (c->faults.unreachable)
-            set_unreachable(&l->err);
-        else
-            rb_err_set(&l->err, c->faults.unsent, "refused by the test before it was sent");
-        tell_after(c, latency(c), answer_launch, l);
-        return;
-    }
     l->copy.count = rb_launch_count(wanted);
-    assert(wanted->max_lifetime_s >= 3600); // every node has an end that the cloud brings about
     copy(l->copy.token, sizeof l->copy.token, wanted->token);
-    assert(!note_sent(c, wanted->token) || wanted->again); // said before, and by now no one may remember
     copy(l->copy.type, sizeof l->copy.type, wanted->instance_type);
     copy(l->copy.zone, sizeof l->copy.zone, wanted->zone);
     l->copy.market = wanted->market;
@@ -335,13 +333,21 @@ static void launch(struct rb_provider *p, const struct rb_launch *wanted, rb_lau
     copy(l->copy.run_id, sizeof l->copy.run_id, wanted->tags.run_id);
     copy(l->copy.launch_id, sizeof l->copy.launch_id, wanted->tags.launch_id);
     copy(l->copy.owner, sizeof l->copy.owner, wanted->tags.owner);
-    const bool late = c->faults.late_request > 0 && chance(c) < c->faults.late_request;
-    if (late) {
-        struct later *same = rb_xcalloc(1, sizeof *same);
-        *same = *l;
-        same->session = UINT64_MAX; // no one hears its answer
-        after(c, (int64_t)(60e6 * chance(c)), launch_arrives, same);
+    if (c->faults.unreachable || c->faults.unsent != RB_ERR_NONE) {
+        if (c->faults.unsent_copy)
+            send_copy(c, l, 200000);
+        if (c->faults.unreachable)
+            set_unreachable(&l->err);
+        else
+            rb_err_set(&l->err, c->faults.unsent, "refused by the test before it was sent");
+        tell_after(c, latency(c), answer_launch, l);
+        return;
     }
+    assert(wanted->max_lifetime_s >= 3600); // every node has an end that the cloud brings about
+    assert(!note_sent(c, wanted->token) || wanted->again); // said before, and by now no one may remember
+    const bool late = c->faults.late_request > 0 && chance(c) < c->faults.late_request;
+    if (late)
+        send_copy(c, l, (int64_t)(60e6 * chance(c)));
     if (late || c->faults.offline || chance(c) < c->faults.lost_request) {
         rb_err_set(&l->err, RB_ERR_UNKNOWN_OUTCOME, "no answer");
         tell_after(c, 2000000, answer_launch, l);

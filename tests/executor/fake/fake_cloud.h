@@ -20,6 +20,7 @@ struct fake_faults {
     int64_t visible_after_us;    // at most; drawn per instance
     enum rb_err_code refuse_all; // every launch; RB_ERR_NONE: no
     enum rb_err_code unsent;     // every launch, by what is asked before it is sent; RB_ERR_NONE: no
+    bool unsent_copy;            // of each of these, a copy arrives all the same, soon after: the network repeated the request
     int denied_launches;         // this many, as not permitted, whatever became of the token before
     int refused_ends;            // this many terminations, as not permitted
     bool never_boots;            // instances stay pending
