@@ -181,6 +181,7 @@ static void write_chaos(struct soak_world *w, struct draw *d)
         write_change_faults(w, d, "TerminateInstances");
         write_look_faults(w, d, "DescribeInstances");
         write_look_faults(w, d, "DescribeImages");
+        write_look_faults(w, d, "DescribeSpotPriceHistory");
         rule(w, d, "action: RunInstances", "{error: {status: 500, code: InsufficientInstanceCapacity}}", 0.3);
         rule(w, d, "action: TerminateInstances", "{error: {status: 400, code: InvalidInstanceID.NotFound}}", 0.3);
     }
