@@ -33,6 +33,8 @@ struct rb_run_cloud {
     bool pricing;       // their prices were asked for
     int64_t priced_us;  // when they were, the last time that it answered; 0: it has not
     int price_failures; // in a row
+    bool price_denied;  // the last of them: a right is missing
+    bool unpriced;      // it was said that its prices are not known now
     uint64_t price_timer;
 };
 
@@ -174,6 +176,8 @@ void rb_controller_free_calls(struct rb_controller *c);
 // spot_prices.c
 void rb_run_node_learn_market(struct rb_run_node *n, const char *zone); // of its instance; zone NULL: unknown
 void rb_run_node_follow_journalled_prices(struct rb_run_node *n);       // its row comes from the journal
+// It answers a listing after failures: one more question about prices if it was given up.
+void rb_run_cloud_is_back(struct rb_run_cloud *cloud);
 // Is everything billed at the prices that held? Asks for those that are missing, and checks then whether the run is over.
 bool rb_controller_prices_are_known(struct rb_controller *c);
 void rb_controller_free_markets(struct rb_controller *c);

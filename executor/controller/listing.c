@@ -516,6 +516,8 @@ static void listed(void *arg, const struct rb_err *err, const struct rb_instance
     if (err || !complete) {
         listing_failed(c, infra, err);
     } else {
+        if (c->clouds[infra].list_failures > 0)
+            rb_run_cloud_is_back(&c->clouds[infra]);
         c->clouds[infra].list_failures = 0;
         judge_absences(c, infra, call);
         judge_orphans(c, infra, instances, n);

@@ -156,7 +156,7 @@ static bool take_changes(struct rb_run_cloud *cloud, const struct rb_spot_change
 
 static bool is_silent(const struct rb_run_cloud *cloud)
 {
-    return cloud->price_failures >= RB_CONTROLLER_LEAK_TRIES;
+    return cloud->price_denied || cloud->price_failures >= RB_CONTROLLER_LEAK_TRIES;
 }
 
 // A missing right stays missing. A token is fetched again, and a clock that differs is learnt.
@@ -167,21 +167,23 @@ static bool stays(const struct rb_err *err)
 
 static void take_failure(struct rb_run_cloud *cloud, const struct rb_err *err)
 {
-    const bool was_silent = is_silent(cloud);
-    cloud->price_failures = stays(err) ? RB_CONTROLLER_LEAK_TRIES : cloud->price_failures + 1;
-    if (is_silent(cloud) && !was_silent)
+    cloud->price_failures++;
+    cloud->price_denied = stays(err);
+    if (is_silent(cloud) && !cloud->unpriced)
         rb_controller_note(cloud->c, "warning",
                            "%s does not say what spot machines cost now: %.300s; they are counted at the last known price, or at "
                            "the plan's",
                            infra_of(cloud), err->message);
+    cloud->unpriced |= is_silent(cloud);
 }
 
 static void take_answer(struct rb_run_cloud *cloud, int64_t asked_us)
 {
-    if (is_silent(cloud))
+    if (cloud->unpriced)
         rb_controller_note(cloud->c, "warning", "%s says again what spot machines cost", infra_of(cloud));
     cloud->priced_us = asked_us;
     cloud->price_failures = 0;
+    cloud->price_denied = cloud->unpriced = false;
 }
 
 static void ask_again(void *arg);
@@ -247,6 +249,15 @@ static void ask_again(void *arg)
 {
     struct rb_run_cloud *cloud = arg;
     cloud->price_timer = 0;
+    ask(cloud);
+}
+
+void rb_run_cloud_is_back(struct rb_run_cloud *cloud)
+{
+    if (cloud->price_denied || !is_silent(cloud) || cloud->pricing)
+        return;
+    cloud->price_failures = RB_CONTROLLER_LEAK_TRIES - 1;
+    rb_controller_disarm(cloud->c, &cloud->price_timer);
     ask(cloud);
 }
 

@@ -332,6 +332,26 @@ static void the_only_answer_counts(void **state)
     fake_run_finish(&m.r);
 }
 
+// Machines end while the network is gone for long. A listing shows it at last: then the prices can be asked for, too.
+static void an_outage_at_the_end_costs_no_prices(void **state)
+{
+    (void)state;
+    struct market m;
+    begin(&m, true);
+    fake_run_open(&m.r);
+    fake_run_step_until(&m.r, 40 * S);
+    rb_controller_stop(m.r.controller, RB_STOP_USER);
+    fake_run_step_for(&m.r, S / 5);
+    m.r.cloud.faults.unreachable = true;
+    fake_run_step_for(&m.r, 90 * S);
+    fake_run_assert_said(&m.r, "does not say what spot machines cost now");
+    m.r.cloud.faults.unreachable = false;
+    finish_run(&m.r);
+    fake_run_assert_said(&m.r, "says again what spot machines cost");
+    assert_billed(&m.r);
+    fake_run_finish(&m.r);
+}
+
 // The next controller hears no more of that machine, and asks for its market's prices all the same.
 static void its_market_outlives_the_controller(void **state)
 {
@@ -400,6 +420,7 @@ int main(void)
         cmocka_unit_test(a_machine_that_ends_before_the_first_answer_is_billed),
         cmocka_unit_test(a_machine_that_is_seen_only_ended_is_billed),
         cmocka_unit_test(the_only_answer_counts),
+        cmocka_unit_test(an_outage_at_the_end_costs_no_prices),
         cmocka_unit_test(its_market_outlives_the_controller),
         cmocka_unit_test(a_machine_that_is_pending_follows_the_prices),
     };
