@@ -8,9 +8,9 @@ The job is examples/digits; --short makes epochs shorter, for cycles of some 100
 
 --replan RHO: are runs that are re-planned as `rbsim --replan` says? The profile says that its training times may be off by RHO (a
 standard deviation of the logarithm), each run trains faster or slower by a factor drawn from that, and what rbsim says of the plan
-with re-planning is what counts as predicted.
+with re-planning is what counts as predicted. --with-replanning: the plan is one that counts on that.
 
-usage: bench/calibration.py [N] [--short] [--replan RHO] [--load N] [--parallel P] [--build DIR] [--out FILE.json]"""
+usage: bench/calibration.py [N] [--short] [--replan RHO [--with-replanning]] [--load N] [--parallel P] [--build DIR] [--out FILE.json]"""
 import argparse
 import concurrent.futures
 import json
@@ -88,19 +88,19 @@ def unsure_profile(plan, rho, path):
         json.dump(model, f)
 
 
-def replanned(run, work, sets, deadline, seed, rho, epoch_s):
+def replanned(run, work, sets, deadline, seed, rho, epoch_s, first):
     """Plans once more, unsure; asks rbsim what such runs take; then changes the pace. What it says of time and cost."""
     draw = random.Random(seed)
     unsure_profile(work + "/plan.json", rho, work + "/unsure.json")
     job = work + "/digits/job.yaml"
     run("rbplan", job, "--deadline", deadline, "--set", "seed=%d" % seed, "--set", "on_drift=replan", *sets, "--profile-file", work + "/unsure.json",
-        "-o", work + "/plan.json")
+        *first, "-o", work + "/plan.json")
     stated = json.loads(run("rbsim", "--plan", work + "/plan.json", "--replan", "--replicates", str(RUNS_STATED), "--json", job))
     set_pace(work + "/digits", epoch_s * math.exp(draw.gauss(-rho * rho / 2, rho)))
     return stated
 
 
-def cycle(build, i, wait_s, short, rho):
+def cycle(build, i, wait_s, short, rho, first):
     time.sleep(wait_s)  # cycles side by side must not all measure at once and then all run at once
     work = tempfile.mkdtemp(prefix="rb-calibration-")
     port = 2300 + i
@@ -131,7 +131,7 @@ def cycle(build, i, wait_s, short, rho):
             run("rbprofile", "provision", "--infra", "mock/us-east-1", "--instance-type", "g4dn.12xlarge", "-n", "5", "--port", str(port))
             measured, load = load.stop(), None
             run("rbplan", job, "--deadline", deadline, "--set", "seed=%d" % (7000 + i), *sets, "-o", work + "/plan.json")
-            stated = replanned(run, work, sets, deadline, 7000 + i, rho, epoch_s) if rho else None
+            stated = replanned(run, work, sets, deadline, 7000 + i, rho, epoch_s, first) if rho else None
             load = Load()
             run("rbrun", work + "/plan.json", "--yes", "--json", ok=(0, 4))  # 4: the deadline came first; that counts as late
             report = json.loads(run("rbrun", "report", "--json"))
@@ -194,6 +194,7 @@ def main():
     p.add_argument("--first", type=int, default=0, help="number of the first cycle: its seeds")
     p.add_argument("--short", action="store_true", help="shorter epochs")
     p.add_argument("--replan", type=float, metavar="RHO", help="runs that are re-planned, of a profile that may be off by RHO, such as 0.25")
+    p.add_argument("--with-replanning", action="store_true", help="with --replan: plans count on it, as rbplan --with-replanning makes them")
     p.add_argument("--load", type=int, default=0, help="keep N processes busy all the while")
     a = p.parse_args()
     results = []
@@ -201,7 +202,8 @@ def main():
     for b in burners:
         b.start()
     with concurrent.futures.ThreadPoolExecutor(a.parallel) as pool:
-        futures = [pool.submit(cycle, a.build, a.first + i, (45) * i if i < a.parallel else 0, a.short, a.replan) for i in range(a.n)]
+        futures = [pool.submit(cycle, a.build, a.first + i, (45) * i if i < a.parallel else 0, a.short, a.replan,
+                               ["--with-replanning", "--samples", str(RUNS_STATED)] if a.with_replanning else []) for i in range(a.n)]
         for f in concurrent.futures.as_completed(futures):
             try:
                 r = f.result()
