@@ -147,7 +147,7 @@ def main():
             t.refuses("prices update --infra gcp/us-central1 --instance-type a3-highgpu-8g", 7, "a3-highgpu-8g", "import")
             t.refuses("prices update --infra gcp/europe-west4 --instance-type a2-highgpu-1g", 1, "a2-highgpu-1g")
             t.has_history()
-            t.refuses("prices history --infra gcp/us-central1 --instance-type g2-standard-4", 2, "import a table of capacity")
+            t.refuses("prices history --infra gcp/us-central1 --instance-type g2-standard-4", 2, "rbprofile import CAPACITY.csv")
             t.refuses("prices history --infra aws/us-east-1", 2, "an --instance-type")
             t.env["AWS_SECRET_ACCESS_KEY"] = "wrong"
             t.refuses("prices history --infra aws/us-east-1 --instance-type g5.xlarge", 5)
