@@ -16,25 +16,6 @@
 #define MINUTE_US INT64_C(60000000)
 #define FAR_US    (600 * MINUTE_US)
 
-static void finish_run(struct fake_run *r)
-{
-    const int64_t limit_us = r->v.now_us + FAR_US;
-    while (!r->finished && r->v.now_us < limit_us && virtual_loop_step(&r->v))
-        ;
-    if (!r->finished)
-        fail_msg("the run does not end; it said:\n%s", r->talk);
-    assert_int_equal(fake_cloud_alive(&r->cloud), 0);
-}
-
-static struct rb_report report_of(struct fake_run *r)
-{
-    struct rb_report report;
-    struct rb_err err;
-    if (!rb_report_make(r->journal, r->plan, &r->arena, &report, &err))
-        fail_msg("%s", err.message);
-    return report;
-}
-
 static int best_of(const struct fake_run *r)
 {
     return rb_engine_best(rb_controller_engine(r->controller));
@@ -45,7 +26,7 @@ static int best_undisturbed(void)
     struct fake_run r;
     fake_run_init(&r, 1);
     fake_run_open(&r);
-    finish_run(&r);
+    fake_run_end_within(&r, FAR_US);
     const int best = best_of(&r);
     fake_run_finish(&r);
     return best;
@@ -85,7 +66,7 @@ static void a_node_that_leaves_gets_no_more_trials(void **state)
     assert_int_equal(r.machines.n_processes, n_processes + 1);
     assert_int_equal(last_process(&r)->resource_start, p->resource_start + p->n_lines);
     assert_true(talked_of(&r, "its cloud takes it back in 30 s"));
-    finish_run(&r);
+    fake_run_end_within(&r, FAR_US);
     assert_int_equal(r.outcome, RB_JOB_COMPLETE);
     fake_run_finish(&r);
 }
@@ -98,14 +79,14 @@ static void completes(void **state)
     struct fake_run r;
     fake_run_init(&r, 1);
     fake_run_open(&r);
-    finish_run(&r);
+    fake_run_end_within(&r, FAR_US);
     assert_int_equal(r.outcome, RB_JOB_COMPLETE);
     assert_int_equal(r.err.code, RB_ERR_NONE);
     assert_string_equal(r.talk, "");
     assert_int_equal(r.cloud.n_instances, 3);
     assert_true(r.machines.n_heartbeats >= 3);
 
-    const struct rb_report report = report_of(&r);
+    const struct rb_report report = fake_run_report(&r);
     const struct rb_bill_parts *by = &report.by;
     assert_int_equal(report.cost_uusd, fake_cloud_bill_uusd(&r.cloud, &r.billing));
     assert_int_equal(by->train_uusd + by->boot_uusd + by->idle_barrier_uusd + by->minimum_uusd + by->lost_uusd +
@@ -137,7 +118,7 @@ static void stops_for_the_user_and_goes_on(void **state)
     fake_run_open(&r);
     fake_run_step_until(&r, 40 * 1000000);
     rb_controller_stop(r.controller, RB_STOP_USER);
-    finish_run(&r);
+    fake_run_end_within(&r, FAR_US);
     assert_int_equal(r.outcome, RB_JOB_STOPPED);
     assert_int_equal(r.reason, RB_STOP_USER);
     assert_int_equal(r.err.code, RB_ERR_NONE);
@@ -145,7 +126,7 @@ static void stops_for_the_user_and_goes_on(void **state)
 
     r.go_on = true;
     fake_run_open(&r);
-    finish_run(&r);
+    fake_run_end_within(&r, FAR_US);
     assert_int_equal(r.outcome, RB_JOB_COMPLETE);
     assert_int_equal(best_of(&r), best);
     fake_run_finish(&r);
@@ -159,11 +140,11 @@ static void opening_a_stopped_run_without_going_on_launches_nothing(void **state
     fake_run_open(&r);
     fake_run_step_until(&r, 40 * 1000000);
     rb_controller_stop(r.controller, RB_STOP_USER);
-    finish_run(&r);
+    fake_run_end_within(&r, FAR_US);
     fake_run_close(&r);
     const int n_instances = r.cloud.n_instances;
     fake_run_open(&r);
-    finish_run(&r);
+    fake_run_end_within(&r, FAR_US);
     assert_int_equal(r.outcome, RB_JOB_STOPPED);
     assert_int_equal(r.cloud.n_instances, n_instances);
     fake_run_finish(&r);
@@ -178,16 +159,16 @@ static void stops_at_the_deadline_and_goes_on_with_more(void **state)
     fake_run_init(&r, 1);
     r.deadline_us = 60 * 1000000;
     fake_run_open(&r);
-    finish_run(&r);
+    fake_run_end_within(&r, FAR_US);
     assert_int_equal(r.outcome, RB_JOB_STOPPED);
     assert_int_equal(r.reason, RB_STOP_DEADLINE);
-    assert_true(report_of(&r).time_us == 60 * 1000000);
+    assert_true(fake_run_report(&r).time_us == 60 * 1000000);
     const int n_instances = r.cloud.n_instances;
     fake_run_close(&r);
 
     r.go_on = true; // without more time: nothing is rented
     fake_run_open(&r);
-    finish_run(&r);
+    fake_run_end_within(&r, FAR_US);
     assert_int_equal(r.reason, RB_STOP_DEADLINE);
     assert_int_equal(r.cloud.n_instances, n_instances);
     assert_true(talked_of(&r, "deadline has passed"));
@@ -195,7 +176,7 @@ static void stops_at_the_deadline_and_goes_on_with_more(void **state)
     fake_run_close(&r);
 
     fake_run_open(&r);
-    finish_run(&r);
+    fake_run_end_within(&r, FAR_US);
     assert_int_equal(r.outcome, RB_JOB_COMPLETE);
     assert_int_equal(best_of(&r), best);
     fake_run_finish(&r);
@@ -209,7 +190,7 @@ static void never_spends_more_than_the_budget(void **state)
         fake_run_init(&r, 1);
         r.budget_uusd = budget_uusd;
         fake_run_open(&r);
-        finish_run(&r);
+        fake_run_end_within(&r, FAR_US);
         const int64_t cost = fake_cloud_bill_uusd(&r.cloud, &r.billing);
         assert_true(cost <= budget_uusd);
         assert_true(r.outcome == RB_JOB_COMPLETE || (r.outcome == RB_JOB_STOPPED && r.reason == RB_STOP_BUDGET));
@@ -227,13 +208,13 @@ static void more_budget_lets_it_go_on(void **state)
     fake_run_init(&r, 1);
     r.budget_uusd = 200000;
     fake_run_open(&r);
-    finish_run(&r);
+    fake_run_end_within(&r, FAR_US);
     assert_int_equal(r.reason, RB_STOP_BUDGET);
     assert_true(rb_journal_set_limits(r.journal, -1, 5000000, &err));
     fake_run_close(&r);
     r.go_on = true;
     fake_run_open(&r);
-    finish_run(&r);
+    fake_run_end_within(&r, FAR_US);
     assert_int_equal(r.outcome, RB_JOB_COMPLETE);
     fake_run_finish(&r);
 }
@@ -248,7 +229,7 @@ static void gives_up_without_capacity(void **state)
     r.cloud.faults.capacity = 1;
     r.capacity_retries = 4;
     fake_run_open(&r);
-    finish_run(&r);
+    fake_run_end_within(&r, FAR_US);
     assert_int_equal(r.err.code, RB_ERR_CAPACITY);
     assert_int_equal(rb_err_exit_code(&r.err), 6);
     assert_int_equal(r.cloud.n_instances, 0);
@@ -266,7 +247,7 @@ static void gives_up_at_once_when_denied(void **state)
         fake_run_init(&r, 1);
         r.cloud.faults.refuse_all = codes[i];
         fake_run_open(&r);
-        finish_run(&r);
+        fake_run_end_within(&r, FAR_US);
         assert_int_equal(rb_err_exit_code(&r.err), exit_codes[i]);
         assert_true(r.cloud.n_launch_calls <= 3);
         fake_run_finish(&r);
@@ -286,7 +267,7 @@ static void a_launch_that_was_not_answered_is_not_refused_by_a_denial(void **sta
         assert_true(virtual_loop_step(&r.v));
     r.cloud.faults.lost_answer = 0;
     r.cloud.faults.denied_launches = 4;
-    finish_run(&r);
+    fake_run_end_within(&r, FAR_US);
     assert_int_equal(r.outcome, RB_JOB_COMPLETE);
     assert_int_equal(r.cloud.n_instances, 3);
     assert_int_equal(r.cloud.faults.denied_launches, 0);
@@ -298,7 +279,7 @@ static void a_launch_that_was_not_answered_is_not_refused_by_a_denial(void **sta
     fake_run_step_until(&r, 4 * 1000000);
     r.cloud.faults.lost_request = 0;
     r.cloud.faults.denied_launches = 1000;
-    finish_run(&r);
+    fake_run_end_within(&r, FAR_US);
     assert_int_equal(rb_err_exit_code(&r.err), 5);
     assert_int_equal(r.cloud.n_instances, 0);
     fake_run_finish(&r);
@@ -311,7 +292,7 @@ static void gives_up_when_no_node_can_be_set_up(void **state)
     fake_run_init(&r, 1);
     r.machines.training.set_up_fails = true;
     fake_run_open(&r);
-    finish_run(&r);
+    fake_run_end_within(&r, FAR_US);
     assert_int_equal(r.err.code, RB_ERR_IO);
     assert_non_null(strstr(r.err.message, "pip: command not found"));
     assert_true(r.cloud.n_instances <= 6);
@@ -332,7 +313,7 @@ static void waits_for_the_data_of_a_job(void **state)
         ;
     assert_true(r.machines.n_heartbeats >= 20);
     assert_int_equal(r.machines.n_processes, 0);
-    finish_run(&r);
+    fake_run_end_within(&r, FAR_US);
     assert_int_equal(r.err.code, RB_ERR_NONE);
     assert_true(r.machines.n_processes > 0);
     fake_run_finish(&r);
@@ -375,7 +356,7 @@ static void gives_up_when_no_node_ever_boots(void **state)
     r.cloud.faults.never_boots = true;
     r.boot_timeout_us = 5 * MINUTE_US;
     fake_run_open(&r);
-    finish_run(&r);
+    fake_run_end_within(&r, FAR_US);
     assert_int_equal(rb_err_number(&r.err), RB_E_NODE_NOT_READY);
     assert_non_null(strstr(r.err.message, "mock/here box did not run within 5 m 0 s of its launch"));
     assert_int_equal(r.reason, RB_STOP_FAILURE);
@@ -393,11 +374,11 @@ static void says_why_no_node_was_reached(void **state)
     r.cloud.faults.silent = true;
     r.boot_timeout_us = 5 * MINUTE_US;
     fake_run_open(&r);
-    finish_run(&r);
+    fake_run_end_within(&r, FAR_US);
     assert_int_equal(r.err.code, RB_ERR_IO);
     assert_non_null(strstr(r.err.message, said));
     assert_true(talked_of(&r, said));
-    const struct rb_report report = report_of(&r);
+    const struct rb_report report = fake_run_report(&r);
     char outcome[64];
     int n_faults = 0;
     assert_string_equal(rb_report_outcome(report.outcome, report.reason, false, outcome), "stopped: failure");
@@ -439,9 +420,9 @@ static void does_not_believe_an_absence_before_an_end_was_accepted(void **state)
         fake_run_open(&r);
         fake_run_step_until(&r, 2 * 1000000);
         rb_controller_stop(r.controller, RB_STOP_USER);
-        finish_run(&r);
+        fake_run_end_within(&r, FAR_US);
         assert_int_equal(r.err.code, RB_ERR_NONE);
-        assert_int_equal(report_of(&r).cost_uusd, fake_cloud_bill_uusd(&r.cloud, &r.billing));
+        assert_int_equal(fake_run_report(&r).cost_uusd, fake_cloud_bill_uusd(&r.cloud, &r.billing));
         fake_run_finish(&r);
     }
 }
@@ -453,9 +434,9 @@ static void believes_an_end_that_is_listed_no_more(void **state)
     fake_run_init(&r, 1);
     r.cloud.faults.vanishing = true;
     fake_run_open(&r);
-    finish_run(&r);
+    fake_run_end_within(&r, FAR_US);
     assert_int_equal(r.outcome, RB_JOB_COMPLETE);
-    assert_int_equal(report_of(&r).cost_uusd, fake_cloud_bill_uusd(&r.cloud, &r.billing));
+    assert_int_equal(fake_run_report(&r).cost_uusd, fake_cloud_bill_uusd(&r.cloud, &r.billing));
     fake_run_finish(&r);
 }
 
@@ -474,9 +455,9 @@ static void a_change_wakes_the_next_listing(void **state)
         fake_run_open(&r);
         fake_run_step_until(&r, 30 * 1000000);
         assert_int_equal(r.cloud.instances[0]->state, RB_INSTANCE_RUNNING); // within half a period
-        finish_run(&r);
+        fake_run_end_within(&r, FAR_US);
         assert_int_equal(r.outcome, RB_JOB_COMPLETE);
-        assert_int_equal(report_of(&r).cost_uusd, fake_cloud_bill_uusd(&r.cloud, &r.billing));
+        assert_int_equal(fake_run_report(&r).cost_uusd, fake_cloud_bill_uusd(&r.cloud, &r.billing));
         took_us[wakes] = r.v.now_us;
         n_listings[wakes] = r.cloud.n_listings;
         fake_run_finish(&r);
@@ -508,9 +489,9 @@ static void a_launch_goes_on_to_the_next_zone_and_its_controller_dies(void **sta
     fake_run_step_until(&r, 20 * 1000000);
     r.go_on = true;
     fake_run_open(&r);
-    finish_run(&r);
+    fake_run_end_within(&r, FAR_US);
     assert_int_equal(r.outcome, RB_JOB_COMPLETE);
-    assert_int_equal(report_of(&r).cost_uusd, fake_cloud_bill_uusd(&r.cloud, &r.billing));
+    assert_int_equal(fake_run_report(&r).cost_uusd, fake_cloud_bill_uusd(&r.cloud, &r.billing));
     fake_run_finish(&r);
 }
 
@@ -524,7 +505,7 @@ static void says_loudly_that_it_may_not_end_a_node_and_asks_on(void **state)
     fake_run_step_until(&r, 30 * 1000000);
     r.cloud.faults.refused_ends = 7;
     rb_controller_stop(r.controller, RB_STOP_USER);
-    finish_run(&r);
+    fake_run_end_within(&r, FAR_US);
     const char *first = strstr(r.talk, "REFUSES to end i-");
     assert_non_null(first);
     assert_non_null(strstr(first, "UnauthorizedOperation"));
@@ -536,7 +517,7 @@ static void says_loudly_that_it_may_not_end_a_node_and_asks_on(void **state)
     }
     assert_int_equal(r.cloud.faults.refused_ends, 0);
     assert_int_equal(fake_cloud_alive(&r.cloud), 0);
-    assert_int_equal(report_of(&r).instances_left, 0);
+    assert_int_equal(fake_run_report(&r).instances_left, 0);
     fake_run_finish(&r);
 }
 
@@ -548,10 +529,10 @@ static void says_so_when_the_last_listing_is_partial(void **state)
     fake_run_open(&r);
     fake_run_step_until(&r, 30 * 1000000);
     r.cloud.faults.partial_listing = 1;
-    finish_run(&r);
+    fake_run_end_within(&r, FAR_US);
     assert_int_equal(r.outcome, RB_JOB_COMPLETE);
     assert_int_equal(rb_err_number(&r.err), RB_E_INSTANCES_LEFT);
-    assert_int_equal(report_of(&r).instances_left, -1);
+    assert_int_equal(fake_run_report(&r).instances_left, -1);
     fake_run_finish(&r);
 }
 
@@ -562,7 +543,7 @@ static void a_market_without_a_price_is_given_up(void **state)
     fake_run_init(&r, 1);
     r.cloud.faults.other_market = true;
     fake_run_open(&r);
-    finish_run(&r);
+    fake_run_end_within(&r, FAR_US);
     assert_int_equal(rb_err_number(&r.err), RB_E_PRICE_NOT_AGREED);
     assert_true(talked_of(&r, "asked for on_demand, got spot"));
     assert_true(r.cloud.n_instances <= 6);
@@ -581,10 +562,10 @@ static void another_market_is_billed_as_what_it_is(void **state)
     r.plan->n_offers = 2;
     r.cloud.faults.other_market = true;
     fake_run_open(&r);
-    finish_run(&r);
+    fake_run_end_within(&r, FAR_US);
     assert_int_equal(r.outcome, RB_JOB_COMPLETE);
     r.billing.rate.uusd_per_hour = 1000000;
-    const struct rb_report report = report_of(&r);
+    const struct rb_report report = fake_run_report(&r);
     assert_int_equal(report.cost_uusd, fake_cloud_bill_uusd(&r.cloud, &r.billing));
     assert_string_equal(report.nodes[0].market, "spot");
     fake_run_finish(&r);
@@ -605,10 +586,10 @@ static void gives_up_ready_nodes_that_do_not_answer_any_more(void **state)
     fake_run_step_until(&r, r.v.now_us + 3 * MINUTE_US);
     assert_true(talked_of(&r, "cannot be reached again"));
     r.cloud.faults.silent = false;
-    finish_run(&r);
+    fake_run_end_within(&r, FAR_US);
     assert_int_equal(r.outcome, RB_JOB_COMPLETE);
     assert_true(r.cloud.n_instances >= n_instances + 3);
-    assert_int_equal(report_of(&r).cost_uusd, fake_cloud_bill_uusd(&r.cloud, &r.billing));
+    assert_int_equal(fake_run_report(&r).cost_uusd, fake_cloud_bill_uusd(&r.cloud, &r.billing));
     fake_run_finish(&r);
 }
 
@@ -631,13 +612,13 @@ static void waits_for_its_own_network(void **state)
         set_offline(&r, true);
         fake_run_step_until(&r, at_us * 1000000 + 15 * MINUTE_US);
         set_offline(&r, false);
-        finish_run(&r);
+        fake_run_end_within(&r, FAR_US);
         assert_int_equal(r.outcome, RB_JOB_COMPLETE);
         assert_int_equal(best_of(&r), best);
         assert_int_equal(r.cloud.n_instances, 3); // none was given up
         assert_false(talked_of(&r, "lost"));
         assert_true(at_us > 20 && at_us < 200 ? talked_of(&r, "is this machine's network gone?") : true);
-        assert_int_equal(report_of(&r).cost_uusd, fake_cloud_bill_uusd(&r.cloud, &r.billing));
+        assert_int_equal(fake_run_report(&r).cost_uusd, fake_cloud_bill_uusd(&r.cloud, &r.billing));
         fake_run_finish(&r);
     }
 }
@@ -651,10 +632,10 @@ static void kills_and_restarts_what_hangs(void **state)
     fake_run_init(&r, 4);
     r.machines.training.hangs = 0.3;
     fake_run_open(&r);
-    finish_run(&r);
+    fake_run_end_within(&r, FAR_US);
     assert_int_equal(r.outcome, RB_JOB_COMPLETE);
     assert_true(talked_of(&r, "hung, killed"));
-    assert_true(report_of(&r).by.lost_uusd > 0);
+    assert_true(fake_run_report(&r).by.lost_uusd > 0);
     fake_run_finish(&r);
 }
 
@@ -667,7 +648,7 @@ static void says_what_has_trained_and_does_not_end(void **state)
     r.machines.training.hangs = 0.3;
     r.machines.training.hangs_at_end = true;
     fake_run_open(&r);
-    finish_run(&r);
+    fake_run_end_within(&r, FAR_US);
     assert_int_equal(r.outcome, RB_JOB_COMPLETE);
     assert_true(talked_of(&r, "it has reported all and does not end"));
     assert_false(talked_of(&r, "no report for"));
@@ -681,10 +662,10 @@ static void a_silent_end_is_a_failure_that_says_why(void **state)
     fake_run_init(&r, 1);
     r.machines.training.silent = true;
     fake_run_open(&r);
-    finish_run(&r);
+    fake_run_end_within(&r, FAR_US);
     assert_int_equal(r.outcome, RB_JOB_STOPPED); // the first three said nothing, alike
     assert_int_equal(r.reason, RB_STOP_BROKEN_SCRIPT);
-    assert_int_equal(report_of(&r).instances_left, 0);
+    assert_int_equal(fake_run_report(&r).instances_left, 0);
     assert_int_equal(best_of(&r), -1);
     assert_true(talked_of(&r, "never reported epoch=1 with val_acc"));
     fake_run_finish(&r);
@@ -697,7 +678,7 @@ static void a_failure_shows_the_last_output_without_escape_sequences(void **stat
     fake_run_init(&r, 2);
     r.machines.training.fails = 0.3;
     fake_run_open(&r);
-    finish_run(&r);
+    fake_run_end_within(&r, FAR_US);
     assert_int_equal(r.outcome, RB_JOB_COMPLETE);
     assert_true(talked_of(&r, "ended with exit code 1"));
     assert_null(strchr(r.talk, '\x1b'));
@@ -751,7 +732,7 @@ static void who_is_asked_is_saved_and_goes_on_from_there(void **state)
     fake_run_init(&r, 1);
     fake_run_make_asynchronous(&r, RB_RULE_SPECULATE);
     fake_run_open(&r);
-    finish_run(&r);
+    fake_run_end_within(&r, FAR_US);
     assert_int_equal(r.outcome, RB_JOB_COMPLETE);
     assert_string_equal(r.talk, "");
     assert_true(count_tasks(&r, RB_TASK_SAVED, 75) >= 2);
@@ -767,7 +748,7 @@ static void who_does_not_hear_is_killed_and_the_user_learns_what_to_add(void **s
     fake_run_make_asynchronous(&r, RB_RULE_SPECULATE);
     r.machines.training.deaf = 1;
     fake_run_open(&r);
-    finish_run(&r);
+    fake_run_end_within(&r, FAR_US);
     assert_int_equal(r.outcome, RB_JOB_COMPLETE);
     assert_int_equal(count_tasks(&r, RB_TASK_SAVED, 75), 0);
     assert_true(count_tasks(&r, RB_TASK_KILLED, -1) >= 1);
@@ -788,10 +769,10 @@ static void at_the_deadline_the_best_wins_and_its_checkpoint_is_there(void **sta
     fake_run_init(&r, 1);
     fake_run_make_anytime(&r, 15 * MINUTE_US);
     fake_run_open(&r);
-    finish_run(&r);
+    fake_run_end_within(&r, FAR_US);
     assert_int_equal(r.outcome, RB_JOB_COMPLETE);
     assert_int_equal(r.err.code, RB_ERR_NONE);
-    const struct rb_report report = report_of(&r);
+    const struct rb_report report = fake_run_report(&r);
     const struct rb_trial *best = rb_engine_trial(rb_controller_engine(r.controller), report.best_trial);
     char name[32];
     snprintf(name, sizeof name, ".at-%d.tar", (int)best->resource); // of its last report

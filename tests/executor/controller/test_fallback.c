@@ -81,16 +81,6 @@ static void open_market(struct market *m, uint64_t seed)
     m->r.cloud.judge_ctx = m;
 }
 
-static void finish_run(struct market *m)
-{
-    const int64_t limit_us = m->r.v.now_us + FAR_US;
-    while (!m->r.finished && m->r.v.now_us < limit_us && virtual_loop_step(&m->r.v))
-        ;
-    if (!m->r.finished)
-        fail_msg("the run does not end; it said:\n%s", m->r.talk);
-    assert_int_equal(fake_cloud_alive(&m->r.cloud), 0);
-}
-
 static int64_t bill_of_cloud(const struct market *m)
 {
     int64_t sum = 0;
@@ -108,7 +98,7 @@ static void completes(struct market *m)
 {
     struct rb_report report;
     struct rb_err err;
-    finish_run(m);
+    fake_run_end_within(&m->r, FAR_US);
     if (!rb_job_is_final(m->r.outcome)) // trials may all hang
         fail_msg("%s; it said:\n%s", m->r.err.message, m->r.talk);
     if (!rb_report_make(m->r.journal, m->r.plan, &m->r.arena, &report, &err))
@@ -261,7 +251,7 @@ static void gives_up_when_all_are_sold_out_and_names_them(void **state)
         sell_out(&m, k, FAR_US);
     m.r.capacity_retries = 4;
     fake_run_open(&m.r);
-    finish_run(&m);
+    fake_run_end_within(&m.r, FAR_US);
     assert_int_equal(rb_err_exit_code(&m.r.err), 6);
     const char *const names[] = {"mock/here/a box (on_demand)", "mock/here/b box (on_demand)", "mock/here/a box (spot)",
                                  "mock/here/b crate (on_demand)", "resume later"};

@@ -24,20 +24,12 @@ static void open_gangs(struct fake_run *r, uint64_t seed)
     fake_run_make_gangs(r);
 }
 
-static void finish_run(struct fake_run *r)
-{
-    fake_run_step_until(r, r->v.now_us + FAR_US);
-    if (!r->finished)
-        fail_msg("the run does not end; it said:\n%s", r->talk);
-    assert_int_equal(fake_cloud_alive(&r->cloud), 0);
-}
-
 // It completes, and its bill is the cloud's.
 static void completes(struct fake_run *r)
 {
     struct rb_report report;
     struct rb_err err;
-    finish_run(r);
+    fake_run_end_within(r, FAR_US);
     if (r->outcome != RB_JOB_COMPLETE)
         fail_msg("%s; it said:\n%s", r->err.message, r->talk);
     if (!rb_report_make(r->journal, r->plan, &r->arena, &report, &err))
@@ -120,7 +112,7 @@ static void room_for_one_less_launches_none(void **state)
     r.capacity_retries = 3;
     r.cloud.room = 1;
     fake_run_open(&r);
-    finish_run(&r);
+    fake_run_end_within(&r, FAR_US);
     assert_int_equal(r.outcome, RB_JOB_STOPPED);
     assert_int_equal(r.err.code, RB_ERR_CAPACITY);
     assert_int_equal(r.cloud.n_instances, 0);
@@ -148,7 +140,7 @@ static void the_budget_pays_for_all_of_a_gang_or_none(void **state)
     open_gangs(&r, 1);
     r.budget_uusd = 3 * rb_bill_least_uusd(&r.billing); // one gang and a half
     fake_run_open(&r);
-    finish_run(&r);
+    fake_run_end_within(&r, FAR_US);
     assert_int_equal(r.outcome, RB_JOB_STOPPED);
     assert_int_equal(r.reason, RB_STOP_BUDGET);
     assert_true(r.cloud.n_instances % 2 == 0);

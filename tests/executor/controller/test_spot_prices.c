@@ -39,25 +39,6 @@ static void begin(struct market *m, bool lists)
     m->r.provider = fake_cloud_provider(&m->r.cloud);
 }
 
-static void finish_run(struct fake_run *r)
-{
-    const int64_t limit_us = r->v.now_us + FAR_S * S;
-    while (!r->finished && r->v.now_us < limit_us && virtual_loop_step(&r->v))
-        ;
-    if (!r->finished)
-        fail_msg("the run does not end; it said:\n%s", r->talk);
-    assert_int_equal(fake_cloud_alive(&r->cloud), 0);
-}
-
-static struct rb_report report_of(struct fake_run *r)
-{
-    struct rb_report report;
-    struct rb_err err;
-    if (!rb_report_make(r->journal, r->plan, &r->arena, &report, &err))
-        fail_msg("%s", err.message);
-    return report;
-}
-
 // By the cloud; 0: no machine.
 static int64_t row_bill_uusd(const struct fake_run *r, const struct rb_launch_row *row)
 {
@@ -73,7 +54,7 @@ static int64_t row_bill_uusd(const struct fake_run *r, const struct rb_launch_ro
 static void assert_billed(struct fake_run *r)
 {
     const int64_t bill_uusd = fake_cloud_bill_uusd(&r->cloud, &r->billing);
-    const struct rb_report report = report_of(r);
+    const struct rb_report report = fake_run_report(r);
     int64_t spent_uusd, reserved_uusd, rows_uusd = 0;
     struct rb_launch_row *rows;
     struct rb_err err;
@@ -96,7 +77,7 @@ static void bills_each_second_at_its_price(void **state)
     struct market m;
     begin(&m, true);
     fake_run_open(&m.r);
-    finish_run(&m.r);
+    fake_run_end_within(&m.r, FAR_S * S);
     assert_int_equal(m.r.outcome, RB_JOB_COMPLETE);
     assert_billed(&m.r);
     assert_in_range(m.r.cloud.n_price_questions, 2, 1 + m.r.v.now_us / (12 * S) + 1);
@@ -128,7 +109,7 @@ static void knows_what_it_has_spent_so_far(void **state)
         // Three nodes, two seconds each at prices that differ by less than 14 dollars an hour, and minima at another price.
         assert_in_range(spent_uusd + 300000, bill_uusd, bill_uusd + 600000);
     }
-    finish_run(&m.r);
+    fake_run_end_within(&m.r, FAR_S * S);
     assert_billed(&m.r);
     fake_run_finish(&m.r);
 }
@@ -145,7 +126,7 @@ static void a_rise_that_the_budget_does_not_pay_stops_the_run(void **state)
         m.steps[0].uusd_per_hour = 3600000;
         m.r.budget_uusd = budget_uusd;
         fake_run_open(&m.r);
-        finish_run(&m.r);
+        fake_run_end_within(&m.r, FAR_S * S);
         assert_true(m.r.outcome == RB_JOB_COMPLETE || (m.r.outcome == RB_JOB_STOPPED && m.r.reason == RB_STOP_BUDGET));
         if (fake_cloud_bill_uusd(&m.r.cloud, &m.r.billing) > budget_uusd)
             fail_msg("%lld of %lld", (long long)fake_cloud_bill_uusd(&m.r.cloud, &m.r.billing), (long long)budget_uusd);
@@ -165,7 +146,7 @@ static void a_resumed_controller_bills_the_same(void **state)
     struct market m;
     begin(&m, true);
     fake_run_open(&m.r);
-    finish_run(&m.r);
+    fake_run_end_within(&m.r, FAR_S * S);
     const int64_t n_writes = rb_journal_n_writes(m.r.journal);
     fake_run_finish(&m.r);
     for (int64_t n = 1; n < n_writes; n += 3) {
@@ -176,7 +157,7 @@ static void a_resumed_controller_bills_the_same(void **state)
         fake_run_close(&m.r);
         fake_run_step_until(&m.r, m.r.v.now_us + 30 * S);
         fake_run_open(&m.r);
-        finish_run(&m.r);
+        fake_run_end_within(&m.r, FAR_S * S);
         assert_int_equal(m.r.outcome, RB_JOB_COMPLETE);
         assert_billed(&m.r);
         fake_run_finish(&m.r);
@@ -191,10 +172,10 @@ static void without_a_history_the_cost_is_attributed(void **state)
         begin(&m, denied);
         m.r.cloud.refuse_prices = denied ? RB_ERR_DENIED : RB_ERR_NONE;
         fake_run_open(&m.r);
-        finish_run(&m.r);
+        fake_run_end_within(&m.r, FAR_S * S);
         assert_int_equal(m.r.outcome, RB_JOB_COMPLETE);
         m.r.billing.prices = (struct rb_price_path){0};
-        const struct rb_report report = report_of(&m.r);
+        const struct rb_report report = fake_run_report(&m.r);
         assert_int_equal(report.cost_uusd, fake_cloud_bill_uusd(&m.r.cloud, &m.r.billing));
         assert_int_equal(report.attributed_uusd, report.cost_uusd);
         const char *said = strstr(m.r.talk, "does not say what spot machines cost now: not authorized to perform: "
@@ -215,17 +196,17 @@ static void the_end_waits_for_the_last_prices(void **state)
     fake_run_open(&m.r);
     fake_run_step_until(&m.r, 100 * S);
     m.r.cloud.refuse_prices = RB_ERR_NONE;
-    finish_run(&m.r);
+    fake_run_end_within(&m.r, FAR_S * S);
     assert_billed(&m.r);
     fake_run_finish(&m.r);
 
     begin(&m, true);
     m.r.cloud.refuse_prices = RB_ERR_IO;
     fake_run_open(&m.r);
-    finish_run(&m.r);
+    fake_run_end_within(&m.r, FAR_S * S);
     assert_int_equal(m.r.outcome, RB_JOB_COMPLETE);
     assert_int_equal(m.r.err.code, RB_ERR_NONE);
-    assert_true(report_of(&m.r).attributed_uusd > 0);
+    assert_true(fake_run_report(&m.r).attributed_uusd > 0);
     fake_run_finish(&m.r);
 }
 
@@ -240,7 +221,7 @@ static void a_request_that_has_expired_is_asked_again(void **state)
         fake_run_step_until(&m.r, from_s * S);
         m.r.cloud.refuse_prices = RB_E_CREDENTIALS_EXPIRED;
         m.r.cloud.n_refused_prices = 2;
-        finish_run(&m.r);
+        fake_run_end_within(&m.r, FAR_S * S);
         assert_int_equal(m.r.outcome, RB_JOB_COMPLETE);
         assert_billed(&m.r);
         assert_null(strstr(m.r.talk, "does not say what"));
@@ -258,7 +239,7 @@ static void a_right_that_is_given_later_counts(void **state)
     fake_run_step_until(&m.r, 60 * S);
     fake_run_assert_said(&m.r, "does not say what spot machines cost now");
     m.r.cloud.refuse_prices = RB_ERR_NONE;
-    finish_run(&m.r);
+    fake_run_end_within(&m.r, FAR_S * S);
     fake_run_assert_said(&m.r, "says again what spot machines cost");
     assert_billed(&m.r);
     fake_run_finish(&m.r);
@@ -286,7 +267,7 @@ static void a_machine_that_ends_before_the_first_answer_is_billed(void **state)
     int n, n_relaunched = 0;
     begin_short_lived(&m);
     m.r.cloud.refuse_prices = RB_ERR_NONE;
-    finish_run(&m.r);
+    fake_run_end_within(&m.r, FAR_S * S);
     assert_true(rb_journal_launches(m.r.journal, &m.r.arena, &rows, &n, &err));
     for (int i = 0; i < n; i++)
         n_relaunched += rows[i].attempt > 0 && rows[i].running_unix_us >= 0;
@@ -309,7 +290,7 @@ static void a_machine_that_is_seen_only_ended_is_billed(void **state)
     assert_int_equal(m.r.cloud.n_listings, 1);
     m.r.cloud.faults.lost_answer = 0;
     fake_cloud_kill_instance(&m.r.cloud, 0, "Server.SpotInstanceTermination");
-    finish_run(&m.r);
+    fake_run_end_within(&m.r, FAR_S * S);
     assert_billed(&m.r);
     fake_run_finish(&m.r);
 }
@@ -327,7 +308,7 @@ static void the_only_answer_counts(void **state)
         fake_run_step_until(&m.r, s * S);
     assert_false(m.r.finished);
     m.r.cloud.refuse_prices = RB_ERR_NONE;
-    finish_run(&m.r);
+    fake_run_end_within(&m.r, FAR_S * S);
     assert_billed(&m.r);
     fake_run_finish(&m.r);
 }
@@ -346,7 +327,7 @@ static void an_outage_at_the_end_costs_no_prices(void **state)
     fake_run_step_for(&m.r, 90 * S);
     fake_run_assert_said(&m.r, "does not say what spot machines cost now");
     m.r.cloud.faults.unreachable = false;
-    finish_run(&m.r);
+    fake_run_end_within(&m.r, FAR_S * S);
     fake_run_assert_said(&m.r, "says again what spot machines cost");
     assert_billed(&m.r);
     fake_run_finish(&m.r);
@@ -362,7 +343,7 @@ static void its_market_outlives_the_controller(void **state)
     fake_run_close(&m.r);
     m.r.cloud.refuse_prices = RB_ERR_NONE;
     fake_run_open(&m.r);
-    finish_run(&m.r);
+    fake_run_end_within(&m.r, FAR_S * S);
     assert_billed(&m.r);
     fake_run_finish(&m.r);
 }

@@ -398,6 +398,15 @@ void fake_run_end_within(struct fake_run *r, int64_t us)
     assert_int_equal(fake_cloud_alive(&r->cloud), 0);
 }
 
+struct rb_report fake_run_report(struct fake_run *r)
+{
+    struct rb_report report;
+    struct rb_err err;
+    if (!rb_report_make(r->journal, r->plan, &r->arena, &report, &err))
+        fail_msg("%s", err.message);
+    return report;
+}
+
 void fake_run_assert_said(const struct fake_run *r, const char *text)
 {
     if (!strstr(r->talk, text))

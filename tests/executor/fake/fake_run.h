@@ -3,6 +3,7 @@
 #define RB_TESTS_FAKE_RUN_H
 
 #include "executor/controller/controller.h"
+#include "executor/report/report.h"
 #include "fake_cloud.h"
 #include "samplers/follow.h"
 
@@ -58,6 +59,7 @@ bool fake_run_until_finished(struct fake_run *r, int64_t limit_us);
 void fake_run_step_until(struct fake_run *r, int64_t at_us); // loop time
 void fake_run_step_for(struct fake_run *r, int64_t us);
 void fake_run_end_within(struct fake_run *r, int64_t us); // fails the test unless it ends by then and leaves no instance
+struct rb_report fake_run_report(struct fake_run *r); // of its journal, now; in r->arena
 void fake_run_assert_said(const struct fake_run *r, const char *text); // to the user
 
 #endif

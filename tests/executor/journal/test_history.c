@@ -41,15 +41,6 @@ static const struct rb_node *last_of(const struct rb_node *list)
     return item(list, list->n_children - 1);
 }
 
-static struct rb_report report_of(struct fake_run *r)
-{
-    struct rb_report report;
-    struct rb_err err;
-    if (!rb_report_make(r->journal, r->plan, &r->arena, &report, &err))
-        fail_msg("%s", err.message);
-    return report;
-}
-
 static void history_of(struct fake_run *r, const struct rb_report *report, struct rb_doc *out)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
@@ -143,7 +134,7 @@ static void instants_have_their_place(const struct rb_report *report, const stru
 static void check(struct fake_run *r)
 {
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
-    const struct rb_report report = report_of(r);
+    const struct rb_report report = fake_run_report(r);
     history_of(r, &report, &doc);
     assert_int_equal(integer(doc.root, "now_us"), report.now_us);
     parts_add_up(&report, doc.root);
@@ -200,7 +191,7 @@ static void a_run_without_trouble_reaches_all_it_starts(void **state)
     fake_run_init(&r, 1);
     fake_run_open(&r);
     run_to_its_end(&r);
-    const struct rb_report report = report_of(&r);
+    const struct rb_report report = fake_run_report(&r);
     history_of(&r, &report, &doc);
     assert_int_equal(count_ends(doc.root, "reached"), 13); // 9 + 3 + 1
     assert_int_equal(report.n_tasks, 13);
@@ -219,7 +210,7 @@ static void hung_starts_are_reported(void **state)
     r.machines.training.hangs = 0.3;
     fake_run_open(&r);
     run_to_its_end(&r);
-    const struct rb_report report = report_of(&r);
+    const struct rb_report report = fake_run_report(&r);
     history_of(&r, &report, &doc);
     int n_hung = 0;
     for (int i = 0; i < report.n_notes; i++)
@@ -240,7 +231,7 @@ static void history_and_report_are_of_one_instant(void **state)
     fake_run_open(&r);
     for (int i = 0; i < 400 && virtual_loop_step(&r.v); i++)
         ;
-    const struct rb_report report = report_of(&r);
+    const struct rb_report report = fake_run_report(&r);
     history_of(&r, &report, &before);
     run_to_its_end(&r);
     history_of(&r, &report, &after);
@@ -260,14 +251,14 @@ static void long_curves_are_thinned(void **state)
     fake_run_init(&r, 1);
     fake_run_open(&r);
     run_to_its_end(&r);
-    const int64_t from_us = report_of(&r).now_us;
+    const int64_t from_us = fake_run_report(&r).now_us;
     const int n = 3 * RB_HISTORY_REPORTS + 7;
     for (int i = 1; i <= n; i++) {
         const struct rb_event e = {
             .kind = RB_EVENT_REPORT, .time_us = from_us + i, .trial = 0, .resource = i, .metric = i};
         assert_true(rb_journal_event(r.journal, &e, &err));
     }
-    const struct rb_report report = report_of(&r);
+    const struct rb_report report = fake_run_report(&r);
     history_of(&r, &report, &doc);
     const struct rb_node *curve = rb_node_member(rb_node_member(doc.root, "reports"), "trials")->first;
     const struct rb_node *rows = rb_node_member(curve, "rows");

@@ -84,6 +84,16 @@ class Runs(unittest.TestCase):
         return subprocess.Popen([os.path.join(BIN, "rbrun"), "plan.json", "--state-dir", "state"], cwd=self.folder, env=run.env,
                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
+    def kill_after_an_epoch(self, run):
+        """Kills the controller once a trial has reported, or after a minute; the end of that minute."""
+        process = self.begin(run)
+        until = time.monotonic() + 60
+        while "epoch=1 " not in self.logs() and time.monotonic() < until:
+            time.sleep(0.1)
+        process.kill()
+        process.wait()
+        return until
+
     def chaos(self, text):
         path = os.path.join(self.folder, "chaos.yaml")
         with open(path, "w", encoding="utf-8") as f:
@@ -153,12 +163,7 @@ class Runs(unittest.TestCase):
     def test_a_second_pod_of_a_job_that_came_while_no_controller_lived_is_not_used(self):
         rule = "{where: {front: k8s}, times: 1, what: {replaced: {after: 6s}}}"
         cluster, run = self.on_jobs("--chaos", self.chaos("format: rb-chaos/1\nrules:\n  - %s\n" % rule), trials=2, resource=18, epoch_s=0.4)
-        process = self.begin(run)
-        until = time.monotonic() + 60
-        while "epoch=1 " not in self.logs() and time.monotonic() < until:
-            time.sleep(0.1)
-        process.kill()
-        process.wait()
+        until = self.kill_after_an_epoch(run)
         first = cluster.objects("pods")[0]["metadata"]["name"]
         while [p["metadata"]["name"] for p in cluster.objects("pods")] in ([first], []):
             self.assertLess(time.monotonic(), until)
@@ -203,12 +208,7 @@ class Runs(unittest.TestCase):
 
     def test_gc_ends_jobs_that_a_dead_controller_left(self):
         cluster, run = self.on_jobs(trials=2, resource=60, epoch_s=1, kubernetes=", grace: 2s", RB_TEST_LEASE_S="3")
-        process = self.begin(run)
-        until = time.monotonic() + 60
-        while "epoch=1 " not in self.logs() and time.monotonic() < until:
-            time.sleep(0.1)
-        process.kill()
-        process.wait()
+        self.kill_after_an_epoch(run)
         self.assertIn("rbj-", run.say("rbrun", "gc", "--dry-run", "--older-than", "0s", "--state-dir", "state").stdout)
         self.assertEqual(len(cluster.objects("jobs")), 1)
         shutil.rmtree(os.path.join(self.folder, "state"))  # the watchdog's view: no journal says that its nodes are Jobs
@@ -340,12 +340,7 @@ class Runs(unittest.TestCase):
 
     def test_a_run_without_its_lease_ends_its_pods(self):
         cluster, run = self.on(trials=2, resource=60, epoch_s=1, kubernetes=", grace: 1s")
-        process = self.begin(run)
-        until = time.monotonic() + 60
-        while "epoch=1 " not in self.logs() and time.monotonic() < until:
-            time.sleep(0.1)
-        process.kill()
-        process.wait()
+        self.kill_after_an_epoch(run)
         before = time.monotonic()
         cluster.delete("leases", cluster.objects("leases")[0]["metadata"]["name"])
         cluster.await_no_pods()
@@ -615,13 +610,7 @@ class Runs(unittest.TestCase):
 
     def test_gc_ends_what_a_dead_controller_left(self):
         cluster, run = self.on(trials=2, resource=60, epoch_s=1, kubernetes=", grace: 2s")
-        process = subprocess.Popen([os.path.join(BIN, "rbrun"), "plan.json", "--state-dir", "state"], cwd=self.folder,
-                                   env=run.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        until = time.monotonic() + 60
-        while "epoch=1 " not in self.logs() and time.monotonic() < until:
-            time.sleep(0.1)
-        process.kill()
-        process.wait()
+        self.kill_after_an_epoch(run)
         dry = run.say("rbrun", "gc", "--dry-run", "--older-than", "0s", "--state-dir", "state")
         self.assertIn("rb-", dry.stdout)
         self.assertEqual(len(cluster.objects("pods")), 1)
