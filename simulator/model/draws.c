@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <math.h>
 
+#define LEAST_TAIL 1e-9 // beyond which doubles cannot tell quantiles apart
+
 static int64_t duration_us(double seconds)
 {
     const double longest_s = (double)(RB_SIM_LONGEST_US / RB_US_PER_S);
@@ -93,6 +95,32 @@ int64_t rb_draw_init_us(const struct rb_scenario *s, int offer, int stage, int o
     return duration_us(node_error(s, offer, &o->init_error, RB_DRAW_INIT_ERROR, replicate) *
                        draw(&o->provisioning->init_s, s, RB_DRAW_INIT, stage, ordinal, attempt, replicate)) +
            draw_reading_us(s, offer, stage, ordinal, attempt, replicate);
+}
+
+// Of the law's tail, whose share is too small for a rejected draw to find it. -1: there is none.
+static int64_t beyond_us(const struct rb_dist *d, double error, double u, int64_t least_us)
+{
+    const double below = rb_dist_cdf(d, (double)least_us / RB_US_PER_S / error);
+    return below < 1 - LEAST_TAIL ? duration_us(error * rb_dist_quantile(d, below + (1 - below) * u)) : -1;
+}
+
+int64_t rb_draw_queue_beyond_us(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt,
+                                uint32_t replicate, int64_t least_us)
+{
+    const struct rb_sim_offer *o = &s->sim_offers[offer];
+    return beyond_us(&o->provisioning->queue_s, node_error(s, offer, &o->queue_error, RB_DRAW_QUEUE_ERROR, replicate),
+                     uniform(s, RB_DRAW_QUEUE, stage, ordinal, attempt, replicate), least_us);
+}
+
+int64_t rb_draw_init_beyond_us(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt,
+                               uint32_t replicate, int64_t least_us)
+{
+    const struct rb_sim_offer *o = &s->sim_offers[offer];
+    const int64_t reading_us = draw_reading_us(s, offer, stage, ordinal, attempt, replicate);
+    const int64_t init_us =
+        beyond_us(&o->provisioning->init_s, node_error(s, offer, &o->init_error, RB_DRAW_INIT_ERROR, replicate),
+                  uniform(s, RB_DRAW_INIT, stage, ordinal, attempt, replicate), least_us - reading_us);
+    return init_us < 0 ? -1 : init_us + reading_us;
 }
 
 bool rb_draw_refused(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt, uint32_t replicate)

@@ -17,6 +17,12 @@
 // Node request: key (stage of the request, ordinal, attempt).
 int64_t rb_draw_queue_us(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt, uint32_t replicate);
 int64_t rb_draw_init_us(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt, uint32_t replicate);
+// The same, given that it takes longer than this; -1: the law excludes that. A reading of data that varies is drawn as
+// it is, and the rest is longer.
+int64_t rb_draw_queue_beyond_us(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt,
+                                uint32_t replicate, int64_t least_us);
+int64_t rb_draw_init_beyond_us(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt,
+                               uint32_t replicate, int64_t least_us);
 bool rb_draw_refused(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt, uint32_t replicate);
 // From running to preemption; INT64_MAX: never.
 int64_t rb_draw_preemption_us(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt,

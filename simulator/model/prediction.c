@@ -282,12 +282,12 @@ static double known_configuration(void *ctx, uint32_t replicate, int trial)
                : rb_draw_configuration(&p->scenario, trial, replicate);
 }
 
-static double known_between(void *ctx, uint32_t replicate, int trial, int stage, int attempt)
+static double known_between(void *ctx, uint32_t replicate, int trial, int stage, int attempt, int drawn)
 {
     const struct rb_prediction *p = ctx;
     double factor;
     (void)replicate;
-    return rb_posterior_drawn_between(p->posterior, trial, stage, attempt, &factor) ? factor : NAN;
+    return rb_posterior_drawn_between(p->posterior, trial, stage, attempt, drawn, &factor) ? factor : NAN;
 }
 
 // Cost at the plan's prices of the nodes so far.

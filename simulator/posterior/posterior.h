@@ -70,6 +70,7 @@ void rb_posterior_draw(struct rb_posterior *p, uint32_t replicate);
 double rb_posterior_drawn_speed(const struct rb_posterior *p, int training, int layout);
 // False: nothing of it was seen, so the profile's own law applies. Multiplied by the profile's mean.
 bool rb_posterior_drawn_configuration(const struct rb_posterior *p, int trial, double *out);
-bool rb_posterior_drawn_between(const struct rb_posterior *p, int trial, int stage, int attempt, double *out);
+// drawn: the attempt that the number is keyed by; another one than `attempt` gives another number of the same law.
+bool rb_posterior_drawn_between(const struct rb_posterior *p, int trial, int stage, int attempt, int drawn, double *out);
 
 #endif

@@ -96,7 +96,7 @@ static const struct rb_posterior_start *find_start(const struct rb_posterior *p,
     return NULL;
 }
 
-bool rb_posterior_drawn_between(const struct rb_posterior *p, int trial, int stage, int attempt, double *out)
+bool rb_posterior_drawn_between(const struct rb_posterior *p, int trial, int stage, int attempt, int drawn, double *out)
 {
     const struct rb_posterior_start *s = find_start(p, trial, stage, attempt);
     if (!s)
@@ -105,6 +105,6 @@ bool rb_posterior_drawn_between(const struct rb_posterior *p, int trial, int sta
     const double mean = share * (s->level - drawn_speed(p, s->cell) - drawn_own(p, trial));
     const double sd = b * sqrt(1 - share);
     *out = rb_dist_mean(&p->profile->between) *
-           exp(mean + sd * score(p, RB_DRAW_POSTERIOR_TRIAL, 1 + stage, trial, attempt) - b * b / 2);
+           exp(mean + sd * score(p, RB_DRAW_POSTERIOR_TRIAL, 1 + stage, trial, drawn) - b * b / 2);
     return true;
 }

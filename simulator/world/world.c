@@ -644,21 +644,27 @@ static int redrawn(int attempt, int i)
 
 typedef int64_t draw_fn(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt,
                         uint32_t replicate);
+typedef int64_t draw_beyond_fn(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt,
+                               uint32_t replicate, int64_t least_us);
 
 // For a node that has waited since then; INT64_MAX: never. If its law excludes such a long wait, the wait starts again
-// now.
-static int64_t still_to_come(const struct world *w, const struct rb_owned_node *n, draw_fn *draw, int64_t since_us)
+// now. beyond NULL: its law has no memory.
+static int64_t still_to_come(const struct world *w, const struct rb_owned_node *n, draw_fn *draw,
+                             draw_beyond_fn *beyond, int64_t since_us)
 {
+    const int64_t waited_us = w->now_us - since_us;
     int64_t wait_us = 0;
-    for (int i = 0; i <= REDRAWS; i++) {
-        wait_us = draw(w->scenario, n->offer, n->stage, n->ordinal, redrawn(n->attempt, i < REDRAWS ? i : 0),
-                       w->opt->replicate);
+    for (int i = 0; i < REDRAWS; i++) {
+        wait_us = draw(w->scenario, n->offer, n->stage, n->ordinal, redrawn(n->attempt, i), w->opt->replicate);
         if (wait_us == INT64_MAX)
             return INT64_MAX;
-        if (since_us + wait_us >= w->now_us)
+        if (wait_us >= waited_us)
             return since_us + wait_us;
     }
-    return w->now_us + wait_us;
+    const int64_t late_us = beyond ? beyond(w->scenario, n->offer, n->stage, n->ordinal, n->attempt, w->opt->replicate,
+                                            waited_us)
+                                   : -1;
+    return late_us >= waited_us ? since_us + late_us : w->now_us + wait_us;
 }
 
 // On a market with memory a node keeps its age: strikes that the past has survived are passed over, one by one.
@@ -666,7 +672,7 @@ static void expect_loss(struct world *w, int node)
 {
     const struct rb_owned_node *n = rb_engine_node(w->engine, node);
     if (!w->scenario->sim_offers[n->offer].provisioning->spells) {
-        expect_node(w, node, RB_SIM_NODE_LOST, 0, still_to_come(w, n, rb_draw_preemption_us, n->running_us));
+        expect_node(w, node, RB_SIM_NODE_LOST, 0, still_to_come(w, n, rb_draw_preemption_us, NULL, n->running_us));
         return;
     }
     const int64_t life_us =
@@ -696,25 +702,29 @@ static void take_up_node(struct world *w, int node)
     if (w->markets)
         take_up_request(w, n, node);
     if (n->state == RB_OWNED_REQUESTED) {
-        expect_node(w, node, RB_SIM_NODE_RUNNING, 0, still_to_come(w, n, rb_draw_queue_us, n->requested_us));
+        expect_node(w, node, RB_SIM_NODE_RUNNING, 0,
+                    still_to_come(w, n, rb_draw_queue_us, rb_draw_queue_beyond_us, n->requested_us));
         return;
     }
     if (n->state == RB_OWNED_RUNNING)
-        expect_node(w, node, RB_SIM_NODE_READY, 0, still_to_come(w, n, rb_draw_init_us, n->running_us));
+        expect_node(w, node, RB_SIM_NODE_READY, 0,
+                    still_to_come(w, n, rb_draw_init_us, rb_draw_init_beyond_us, n->running_us));
     expect_loss(w, node);
 }
 
-// Its draws except for the reported units: from its last event on, or from its start. since_us: its last save, or its start.
+// Its draws except for the reported units: from its last event on, or from its start. attempt: that keys them. since_us: its
+// last save, or its start.
 static void draw_rest(struct world *w, int trial, int attempt, int64_t since_us)
 {
     const struct rb_world_options *o = w->opt;
     struct running_trial *t = &w->trials[trial];
     begin_progress(w, trial, attempt);
-    if (t->reported_us < 0)
-        return;
-    const double between = o->between ? o->between(o->known_ctx, o->replicate, trial, t->stage, t->attempt) : NAN;
+    const double between =
+        o->between ? o->between(o->known_ctx, o->replicate, trial, t->stage, t->attempt, attempt) : NAN;
     if (!isnan(between))
         t->progress.between = between * configuration_of(w, trial);
+    if (t->reported_us < 0)
+        return;
     for (int64_t u = t->resource_start; u < t->resource; u++)
         rb_trial_progress_next_us(&t->progress);
     const double since_s = (double)(t->started_us - since_us) / (double)RB_US_PER_S;

@@ -40,11 +40,11 @@ struct rb_world_options {
     double (*unit_s)(void *ctx, int trial);
     void *unit_s_ctx;
     // What is known of these factors; NULL: they are drawn. How much longer than the profile's a mean unit takes on so
-    // many GPUs of the offer; that factor of a trial's configuration; and, for a trial that has reported before now_us,
-    // how slow it is in this start: NaN: not known, either.
+    // many GPUs of the offer; that factor of a trial's configuration; and, for a trial that is running at now_us, how
+    // slow it is in this start, NaN: not known. drawn: the attempt that keys the number.
     double (*speed)(void *ctx, uint32_t replicate, int offer, int gpus);
     double (*configuration)(void *ctx, uint32_t replicate, int trial);
-    double (*between)(void *ctx, uint32_t replicate, int trial, int stage, int attempt);
+    double (*between)(void *ctx, uint32_t replicate, int trial, int stage, int attempt, int drawn);
     void *known_ctx; // of these three
     const struct rb_market_replay *market; // spot markets from a table; NULL: as the profile says
     int64_t deadline_us, budget_uusd; // -1: none; enforced as RB_EVENT_STOP, as the executor does

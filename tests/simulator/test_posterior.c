@@ -398,7 +398,7 @@ static void nothing_breaks_it(void **state)
             assert_true(isfinite(rb_posterior_drawn_speed(p, i % 2, i / 2)));
             rb_posterior_drawn_configuration(p, i, &factor);
             assert_true(isfinite(factor) && factor > 0);
-            rb_posterior_drawn_between(p, i, n_stages - 1, 0, &factor);
+            rb_posterior_drawn_between(p, i, n_stages - 1, 0, 0, &factor);
             assert_true(isfinite(factor) && factor > 0);
             assert_true(isfinite(rb_posterior_configuration(p, i).sd) && isfinite(rb_posterior_between(p, i).sd));
         }

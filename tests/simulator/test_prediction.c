@@ -281,6 +281,77 @@ static void an_uncertain_speed_is_learned(void **state)
     small_scenario_finish(&planned);
 }
 
+// Of runs of one stage of 32 trials on 16 nodes, predicted when all but one have passed an event of this kind: how many
+// end by the median and by the 95 % quantile, and how long after the prediction the latter is, on average.
+struct kept_tail {
+    int n_p50, n_p95;
+    double p95_after_s;
+};
+
+static int nth_of_kind(const struct lived *l, enum rb_event_kind kind, int n)
+{
+    for (int i = 0; i < l->n; i++) {
+        n -= l->events[i].kind == kind;
+        if (n == 0)
+            return i + 1;
+    }
+    fail_msg("no such event");
+    return 0;
+}
+
+static struct kept_tail predict_the_last(struct small_scenario *s, enum rb_event_kind kind, int n_before, int runs)
+{
+    struct kept_tail t = {0};
+    small_scenario_one_stage(s, 32, 1, 16);
+    small_scenario_compile(s, 7);
+    for (int i = 0; i < runs; i++) {
+        struct lived l;
+        assert_true(live(&s->scenario, &s->p.plan, 5000 + (uint32_t)i, &l));
+        const int n = nth_of_kind(&l, kind, n_before);
+        const struct rb_prediction_now now = {
+            .now_us = l.events[n - 1].time_us, .spent_uusd = -1, .deadline_us = -1, .budget_uusd = -1};
+        struct rb_prediction *p = rb_prediction_create(&s->p.plan);
+        const struct rb_estimate *e = predict(p, &l, n, &now);
+        t.n_p50 += l.result.time_us <= e->time_us.p50;
+        t.n_p95 += l.result.time_us <= e->time_us.p95;
+        t.p95_after_s += (double)(e->time_us.p95 - now.now_us) / RB_US_PER_S / runs;
+        rb_prediction_destroy(p);
+        free(l.events);
+    }
+    print_message("of %d runs %d end by p50, %d by p95, which is %.2f s later on average\n", runs, t.n_p50, t.n_p95,
+                  t.p95_after_s);
+    return t;
+}
+
+// The slowest of 32 trials is 1.2 times as slow as the mean, which the first unit of few is. It does not begin again.
+static void the_last_trial_is_late_but_not_by_another_unit(void **state)
+{
+    (void)state;
+    enum { RUNS = 200, UNIT_S = 10 };
+    struct small_scenario s;
+    small_scenario_make(&s);
+    s.p.profile.between = small_dist(RB_DIST_LOGNORMAL, 1, 0.1);
+    s.p.training.relative_error = 0.05;
+    const struct kept_tail t = predict_the_last(&s, RB_EVENT_REPORT, 31, RUNS);
+    assert_true(t.n_p50 > 70 && t.n_p50 < 130 && t.n_p95 > 175 && t.n_p95 < 200);
+    assert_true(t.p95_after_s < 0.3 * UNIT_S);
+    small_scenario_finish(&s);
+}
+
+static void the_last_node_is_late_but_does_not_boot_again(void **state)
+{
+    (void)state;
+    enum { RUNS = 200, INIT_S = 60, UNIT_S = 200 };
+    struct small_scenario s;
+    small_scenario_make(&s);
+    s.p.training.base_s = UNIT_S; // so long that no node trains in another's stead
+    s.provisioning.init_s = small_dist(RB_DIST_LOGNORMAL, INIT_S, 0.2);
+    const struct kept_tail t = predict_the_last(&s, RB_EVENT_NODE_READY, 15, RUNS);
+    assert_true(t.n_p50 > 70 && t.n_p50 < 130 && t.n_p95 > 175 && t.n_p95 < 200);
+    assert_true(t.p95_after_s < UNIT_S + 0.5 * INIT_S);
+    small_scenario_finish(&s);
+}
+
 // A stopped run ends now; resumed, it takes about as long as one that begins, its nodes being new ones.
 static void a_resumed_run_is_foreseen_again(void **state)
 {
@@ -413,6 +484,8 @@ int main(void)
         cmocka_unit_test(its_quantiles_are_kept),
         cmocka_unit_test(it_keeps_the_pace_it_has_seen),
         cmocka_unit_test(an_uncertain_speed_is_learned),
+        cmocka_unit_test(the_last_trial_is_late_but_not_by_another_unit),
+        cmocka_unit_test(the_last_node_is_late_but_does_not_boot_again),
         cmocka_unit_test(a_resumed_run_is_foreseen_again),
         cmocka_unit_test(lent_values_are_not_kept),
         cmocka_unit_test(a_lent_job_is_foreseen_with_the_gpus_it_has_now),
