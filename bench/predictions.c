@@ -1,9 +1,9 @@
 // How good predictions of running jobs are, where the truth is known: runs of the virtual world whose speed is drawn from
-// the profile's error are predicted at their first barrier.
+// the profile's error are predicted at their first barrier, or when some of the first stage's trials have ended.
 //
-//     predictions [RUNS]
+//     predictions [RUNS [ENDED [UNITS]]]   ENDED: trials of the first stage, 27 (its barrier); UNITS: that they train, 4
 //
-// Successive halving of 27 trials, 4 to 36 units, on nodes of 4 GPUs: 1 GPU a trial, then 2, then 4. The truth of the
+// Successive halving of 27 trials to nine times as many units on nodes of 4 GPUs: 1 GPU a trial, then 2, then 4. The truth of the
 // layouts is alpha + beta (docs/MODEL.md), or independent. Deadlines are quantiles of the plan's own
 // runs. One line a case: of runs predicted to be on time with about p, how many were; how many ended from p5 to p95, and by
 // p50; the mean width of that, in parts of the whole; and Brier's score, the mean square of probability less outcome.
@@ -20,7 +20,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N_LAYOUTS = 3, PLAN_RUNS = 1000, N_BINS = 4, GPUS_PER_NODE = 4 };
+enum { N_LAYOUTS = 3, PLAN_RUNS = 1000, N_BINS = 4, GPUS_PER_NODE = 4, N_TRIALS = 27 };
+
+static int n_ended = N_TRIALS;
+static int64_t first_units = 4;
 
 struct workload {
     struct rb_job job;
@@ -63,7 +66,12 @@ static void make(struct workload *w, double relative_error, double configuration
         .name = "bench",
         .seed = 1,
         .metric_name = "accuracy",
-        .scheduler = {.type = "sha", .num_trials = 27, .min_resource = 4, .max_resource = 36, .eta = 3, .brackets = 1},
+        .scheduler = {.type = "sha",
+                      .num_trials = N_TRIALS,
+                      .min_resource = first_units,
+                      .max_resource = 9 * first_units,
+                      .eta = 3,
+                      .brackets = 1},
         .policy = "elastic",
         .trial = {.min_gpus = 1,
                   .max_gpus = 4,
@@ -112,10 +120,10 @@ static void make(struct workload *w, double relative_error, double configuration
 
 // ---- the truth
 
-// A run, and how much of it came before the second stage.
+// A run, and how much of it came before its prediction.
 struct lived {
     struct rb_event *events;
-    int n, cap, n_before;
+    int n, cap, n_before, n_ended;
     struct rb_world_result result;
 };
 
@@ -128,7 +136,8 @@ static void keep(void *ctx, const struct rb_engine *e, const struct rb_event *ev
         l->events = rb_xrealloc(l->events, (size_t)l->cap, sizeof *l->events);
     }
     l->events[l->n++] = *event;
-    if (rb_engine_stage(e) >= 1 && l->n_before == 0)
+    l->n_ended += event->kind == RB_EVENT_TRIAL_ENDED;
+    if (l->n_before == 0 && (rb_engine_stage(e) >= 1 || (n_ended < N_TRIALS && l->n_ended >= n_ended)))
         l->n_before = l->n;
 }
 
@@ -235,6 +244,8 @@ static void try_case(double rho, double configuration, bool apart, int n_runs)
 int main(int argc, char **argv)
 {
     const int n_runs = argc > 1 ? atoi(argv[1]) : 1000;
+    n_ended = argc > 2 ? atoi(argv[2]) : n_ended;
+    first_units = argc > 3 ? atoi(argv[3]) : first_units;
     printf("| relative_error | configuration | truth | P .1-.3: on time (runs) | .3-.5 | .5-.7 | .7-.9 | %% in p5..p95 "
            "| %% by p50 "
            "| width | Brier |\n|---|---|---|---|---|---|---|---|---|---|---|\n");
