@@ -29,8 +29,7 @@ void rb_survivors_make(struct rb_survivors *r, const struct rb_engine *e, enum r
     }
     rb_normal_scores(values, r->n_metrics, &arena, scores);
     for (int i = 0, k = 0; i < n; i++)
-        if (isfinite(rb_engine_trial(e, i)->metric))
-            r->scores[i] = scores[k++];
+        r->scores[i] = isfinite(rb_engine_trial(e, i)->metric) ? scores[k++] : NAN;
     qsort(r->metrics, (size_t)r->n_metrics, sizeof *r->metrics, rb_order_doubles);
 }
 
@@ -46,8 +45,9 @@ double rb_survivors_draw(const struct rb_survivors *r, uint32_t replicate, int t
     const struct rb_stream_key key = {
         .seed = r->seed, .purpose = RB_DRAW_SURVIVORS, .index = (uint32_t)trial, .replicate = replicate};
     const double by_chance = rb_normal_quantile(rb_stream_first_uniform(&key));
+    const bool is_known = trial < r->n && !isnan(r->scores[trial]);
     const double score =
-        CORRELATION * (trial < r->n ? r->scores[trial] : 0) + sqrt(1 - CORRELATION * CORRELATION) * by_chance;
+        is_known ? CORRELATION * r->scores[trial] + sqrt(1 - CORRELATION * CORRELATION) * by_chance : by_chance;
     if (r->n_metrics == 0)
         return 0;
     const int rank = (int)(rb_normal_cdf(r->minimizes ? -score : score) * r->n_metrics);

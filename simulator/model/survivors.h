@@ -1,4 +1,4 @@
-// Who may survive in a run that goes on: metrics that its trials may still report. Ranks at the end of one rung and of the
+// Who may survive in a run that goes on: metrics that its trials may still report, those without one as likely as any. Ranks at the end of one rung and of the
 // next are correlated, not equal. The model is a normal copula with the correlation that planner/quality/law.h expects of
 // rungs a factor of three apart. It matters where trials differ in speed (noise.configuration).
 #ifndef RB_SIMULATOR_SURVIVORS_H
@@ -7,7 +7,7 @@
 #include "engine/core/engine.h"
 
 struct rb_survivors {
-    double *scores;  // normal scores of the trials' last metrics, by trial, [n]; 0: none was reported
+    double *scores;  // normal scores of the trials' last metrics, by trial, [n]; NaN: none was reported
     double *metrics; // that were reported, ascending, [n_metrics]
     int n, n_metrics;
     bool minimizes;

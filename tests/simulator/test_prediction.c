@@ -4,6 +4,7 @@
 
 #include "engine/core/policy.h"
 #include "simulator/model/prediction.h"
+#include "simulator/model/survivors.h"
 #include "simulator/world/world.h"
 
 #include <math.h>
@@ -352,6 +353,36 @@ static void the_last_node_is_late_but_does_not_boot_again(void **state)
     small_scenario_finish(&s);
 }
 
+// Of a trial nothing is known while it has not reported: it is among the best third in a third of the runs.
+static void a_trial_without_a_report_survives_like_any_other(void **state)
+{
+    (void)state;
+    enum { TRIALS = 32, REPORTED = 20, RUNS = 4000 };
+    struct small_scenario s;
+    struct lived l;
+    struct rb_survivors survivors = {0};
+    noisy(&s);
+    small_scenario_one_stage(&s, TRIALS, 1, 16);
+    assert_true(live(&s.scenario, &s.p.plan, 5, &l));
+    struct rb_prediction *p = rb_prediction_create(&s.p.plan);
+    for (int i = 0; i < nth_of_kind(&l, RB_EVENT_REPORT, REPORTED); i++)
+        rb_prediction_event(p, &l.events[i]);
+    const struct rb_engine *e = rb_prediction_engine(p);
+    rb_survivors_make(&survivors, e, RB_GOAL_MAXIMIZE, 7);
+    assert_int_equal(survivors.n_metrics, REPORTED);
+    int trial = 0, n_among_best = 0;
+    while (!isnan(rb_engine_trial(e, trial)->metric))
+        trial++;
+    for (uint32_t i = 0; i < RUNS; i++)
+        n_among_best += rb_survivors_draw(&survivors, i, trial) > survivors.metrics[REPORTED - REPORTED / 3 - 1];
+    print_message("among the best %d of %d in %.3f of the runs\n", REPORTED / 3, REPORTED, (double)n_among_best / RUNS);
+    assert_true(n_among_best > 0.27 * RUNS && n_among_best < 0.33 * RUNS);
+    rb_survivors_finish(&survivors);
+    rb_prediction_destroy(p);
+    free(l.events);
+    small_scenario_finish(&s);
+}
+
 // A stopped run ends now; resumed, it takes about as long as one that begins, its nodes being new ones.
 static void a_resumed_run_is_foreseen_again(void **state)
 {
@@ -486,6 +517,7 @@ int main(void)
         cmocka_unit_test(an_uncertain_speed_is_learned),
         cmocka_unit_test(the_last_trial_is_late_but_not_by_another_unit),
         cmocka_unit_test(the_last_node_is_late_but_does_not_boot_again),
+        cmocka_unit_test(a_trial_without_a_report_survives_like_any_other),
         cmocka_unit_test(a_resumed_run_is_foreseen_again),
         cmocka_unit_test(lent_values_are_not_kept),
         cmocka_unit_test(a_lent_job_is_foreseen_with_the_gpus_it_has_now),
