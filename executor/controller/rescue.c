@@ -39,15 +39,15 @@ static bool is_written_down(const struct rb_controller *c, const char *id)
     return false;
 }
 
-// `rbrun resume` repeats requests without an answer, and finds their instances. It does not find the instances of a
-// refused request, or those that carry our tag for another reason.
+// `rbrun resume` repeats requests without an answer, and finds their instances. A copy of a refused request it finds only while
+// the cloud lists that instance with its tags, and what carries our tag for another reason it never bills.
 static void note_unknown(struct rb_controller *c, const char *id)
 {
     char text[256];
     snprintf(
         text, sizeof text,
-        "instance %s carries this run's tag and is not in the journal: it is ended, and if no request is open for it, "
-        "its bill is not in the run's ledger",
+        "instance %s carries this run's tag and is not in the journal: it is being ended; the run's ledger gets its bill "
+        "if the cloud still lists it when the run is resumed",
         id);
     if (c->config.talk)
         c->config.talk(c->config.ctx, "warning", text);

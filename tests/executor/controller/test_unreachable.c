@@ -203,6 +203,51 @@ static void a_copy_of_what_was_refused_is_its_launch(void **state)
     }
 }
 
+static int64_t bill_of_rows(struct fake_run *r)
+{
+    struct rb_launch_row *rows;
+    struct rb_err err;
+    int n;
+    int64_t uusd = 0;
+    assert_true(rb_journal_launches(r->journal, &r->arena, &rows, &n, &err));
+    for (int k = 0; k < n; k++)
+        uusd += rows[k].cost_uusd;
+    return uusd;
+}
+
+// A copy of a refused request arrives when the disk is full. It cannot be prevented or written down: it is ended and reported, and
+// billed if the cloud still lists it when the run goes on.
+static void a_copy_of_what_was_refused_arrives_at_a_full_disk(void **state)
+{
+    (void)state;
+    int n_reported = 0;
+    int64_t forgotten_uusd = 0;
+    for (int i = 0; i < 40; i++) {
+        struct fake_run r;
+        fake_run_init(&r, 1);
+        r.cloud.faults.unsent = RB_ERR_CAPACITY;
+        r.cloud.faults.unsent_copy = true;
+        r.cloud.queue_mean_us = 100000; // runs, and is billed, before it is seen
+        r.cloud.faults.vanishing = i % 2;
+        fake_run_open_dying(&r, 1 + i / 2, RB_JOURNAL_FULL);
+        fake_run_end_within(&r, 30 * MINUTE_US);
+        assert_non_null(strstr(r.err.message, "a listing shows none left"));
+        const bool reported = strstr(r.talk, "is not in the journal") && strstr(r.talk, "if the cloud still lists it when");
+        n_reported += reported;
+        fake_run_close(&r);
+        r.finished = false;
+        r.cloud.faults.unsent = RB_ERR_NONE;
+        fake_run_open(&r);
+        fake_run_end_within(&r, 30 * MINUTE_US);
+        assert_int_equal(r.outcome, RB_JOB_COMPLETE);
+        const int64_t missing_uusd = fake_cloud_bill_uusd(&r.cloud, &r.billing) - bill_of_rows(&r);
+        assert_true(i % 2 && reported ? missing_uusd >= 0 : missing_uusd == 0);
+        forgotten_uusd += missing_uusd;
+        fake_run_finish(&r);
+    }
+    assert_true(n_reported > 4 && forgotten_uusd > 0);
+}
+
 static void a_stop_says_what_it_waits_for_and_until_when(void **state)
 {
     (void)state;
@@ -263,6 +308,7 @@ int main(void)
         cmocka_unit_test(every_wait_of_the_end_has_a_bound),
         cmocka_unit_test(what_was_never_sent_is_not_ambiguous),
         cmocka_unit_test(a_copy_of_what_was_refused_is_its_launch),
+        cmocka_unit_test(a_copy_of_what_was_refused_arrives_at_a_full_disk),
         cmocka_unit_test(a_stop_says_what_it_waits_for_and_until_when),
         cmocka_unit_test(a_stop_that_waits_says_for_what_and_what_can_be_done),
     };
