@@ -4,6 +4,7 @@
 
 #include "base/backoff.h"
 #include "engine/plan/stand_in.h"
+#include "profiles/catalog/reservation.h"
 #include "providers/wire/digest.h"
 
 #include <inttypes.h>
@@ -57,10 +58,28 @@ struct asking {
     int count; // nodes to pay for
 };
 
+// When a node of ours last left a place in the offer's reservation; INT64_MAX: one is being ended, and its place is free soon.
+// -1: none did.
+static int64_t left_us(const struct rb_controller *c, int offer)
+{
+    int64_t last_us = -1;
+    for (int i = 0; c->config.plan->offers[offer].reservation && i < rb_controller_n_launches(c); i++) {
+        const struct rb_launch_row *row = &rb_controller_launch_at(c, i)->row;
+        if (!rb_run_node_has_row(rb_controller_launch_at(c, i)) || row->offer != offer)
+            continue;
+        if (row->state == RB_LAUNCH_TERMINATING && rb_controller_now_us(c) - row->terminate_us < RB_SOLD_OUT_US)
+            return INT64_MAX;
+        last_us = row->gone_us > last_us ? row->gone_us : last_us;
+    }
+    return last_us;
+}
+
+// What refused while it was full of our own nodes has room since one of them left.
 static int64_t sold_out_us(void *ctx, int offer)
 {
     const struct asking *a = ctx;
-    return a->c->offers[offer].sold_out_us;
+    const int64_t at_us = a->c->offers[offer].sold_out_us;
+    return at_us < left_us(a->c, offer) ? -1 : at_us;
 }
 
 static bool may_ask(void *ctx, int offer, int k)
@@ -217,6 +236,21 @@ static void report_refused(void *arg)
     free(events);
 }
 
+static bool has_place_soon(const struct rb_run_gang *g)
+{
+    return left_us(g->c, g->members[0]->row.offer) == INT64_MAX;
+}
+
+static void await_place(void *arg)
+{
+    struct rb_run_gang *g = arg;
+    g->timer = 0;
+    if (has_place_soon(g) && rb_run_gang_find(g, rb_run_node_is_wanted))
+        rb_controller_arm(g->c, &g->timer, g->c->config.poll_us, await_place, g);
+    else
+        rb_run_gang_refused(g);
+}
+
 // A gang waits together for one offer that has room for all of it.
 void rb_run_gang_refused(struct rb_run_gang *g)
 {
@@ -224,6 +258,12 @@ void rb_run_gang_refused(struct rb_run_gang *g)
     struct rb_run_node *leader = g->members[0];
     if (!rb_run_gang_find(g, rb_run_node_is_wanted))
         return;
+    if (has_place_soon(g)) { // it is paid for: a stand-in is not
+        rb_run_gang_note(g, "warning", "waiting until an earlier node has left its place in reservation %s",
+                         c->config.plan->offers[leader->row.offer].reservation->id);
+        await_place(g);
+        return;
+    }
     const int64_t wait_us = rb_run_node_waits_for_spot(leader, g->n);
     if (wait_us > 0) {
         for (int i = 0; i < g->n; i++)

@@ -41,6 +41,7 @@ struct market {
     enum rb_err_code refuses[N_PRICES]; // with this, always
     int asked[4096], n_asked;           // offers of the launches that arrived, in order
     int n_twins;                        // launches of a node that had an instance already
+    int room;                           // of the reservation, which instances leave once they are terminated; 0: any
 };
 
 static int offer_of(const struct market *m, const struct fake_instance *i)
@@ -57,14 +58,18 @@ static void judge(void *ctx, const struct fake_cloud *c, const struct fake_insta
 {
     struct market *m = ctx;
     const int offer = offer_of(m, wanted);
+    int n_reserved = 0;
     assert_true(m->n_asked < (int)(sizeof m->asked / sizeof *m->asked));
     m->asked[m->n_asked++] = offer;
+    for (int i = 0; i < c->n_instances; i++)
+        n_reserved += c->instances[i]->market == RB_MARKET_RESERVED && c->instances[i]->state != RB_INSTANCE_TERMINATED;
     for (int i = 0; i < c->n_instances; i++)
         m->n_twins += strcmp(c->instances[i]->name, wanted->name) == 0 &&
                       (c->instances[i]->state == RB_INSTANCE_PENDING || c->instances[i]->state == RB_INSTANCE_RUNNING);
     if (m->refuses[offer])
         rb_err_set(err, m->refuses[offer], "refused by the test");
-    else if (c->v->now_us < m->until_us[offer])
+    else if (c->v->now_us < m->until_us[offer] ||
+             (wanted->market == RB_MARKET_RESERVED && m->room > 0 && n_reserved >= m->room))
         rb_err_set(err, RB_ERR_CAPACITY, "InsufficientInstanceCapacity");
 }
 
@@ -662,6 +667,66 @@ static void a_reservation_comes_before_safe_spot(void **state)
     fake_run_finish(&m.r);
 }
 
+// One of its three nodes does not boot in time. Until that is gone, the reservation has no room for the next one.
+static void open_with_a_late_node(struct market *m, struct rb_reservation *r)
+{
+    reserve(m, r, 0, -1);
+    m->room = 3;
+    m->r.boot_timeout_us = 60 * SECOND_US;
+    fake_run_open(&m->r);
+    while (m->r.cloud.n_instances < 3 || m->r.cloud.instances[0]->state == RB_INSTANCE_PENDING ||
+           m->r.cloud.instances[1]->state == RB_INSTANCE_PENDING)
+        fake_run_step_for(&m->r, SECOND_US / 10);
+    assert_int_equal(m->r.cloud.instances[2]->state, RB_INSTANCE_PENDING);
+    m->r.cloud.faults.never_boots = true;
+    while (m->r.cloud.instances[2]->state == RB_INSTANCE_PENDING)
+        fake_run_step_for(&m->r, SECOND_US / 10);
+    m->r.cloud.faults.never_boots = false;
+}
+
+static void a_place_that_a_lost_node_leaves_is_waited_for(void **state)
+{
+    (void)state;
+    struct market m;
+    struct rb_reservation r;
+    open_with_a_late_node(&m, &r);
+    completes(&m);
+    assert_int_equal(count_asked(&m, OWN), 5); // once too early
+    assert_int_equal(m.n_asked, 5);
+    assert_non_null(strstr(m.r.talk, "waiting until an earlier node has left its place in reservation cr-00000001"));
+    fake_run_finish(&m.r);
+}
+
+static void nor_does_a_crash_forget_that_place(void **state)
+{
+    (void)state;
+    struct market m;
+    struct rb_reservation r;
+    open_with_a_late_node(&m, &r);
+    while (m.n_asked < 4)
+        fake_run_step_for(&m.r, 1000);
+    fake_run_step_for(&m.r, SECOND_US / 10); // it was refused
+    fake_run_close(&m.r);
+    fake_run_open(&m.r);
+    completes(&m);
+    assert_int_equal(count_asked(&m, OWN), m.n_asked);
+    fake_run_finish(&m.r);
+}
+
+// A place that others have taken meanwhile is asked for once more, and then stood in for.
+static void a_place_that_another_has_taken_is_not_waited_for(void **state)
+{
+    (void)state;
+    struct market m;
+    struct rb_reservation r;
+    open_with_a_late_node(&m, &r);
+    m.room = 2;
+    completes(&m);
+    assert_int_equal(count_asked(&m, OWN), 5);
+    assert_int_equal(count_asked(&m, ZONE_B), 1);
+    fake_run_finish(&m.r);
+}
+
 static void a_closed_reservation_is_not_asked(void **state)
 {
     (void)state;
@@ -715,6 +780,9 @@ int main(void)
         cmocka_unit_test(a_crash_of_a_safe_run_launches_nothing_twice),
         cmocka_unit_test(a_reservation_that_ends_is_left_in_time),
         cmocka_unit_test(a_reservation_comes_before_safe_spot),
+        cmocka_unit_test(a_place_that_a_lost_node_leaves_is_waited_for),
+        cmocka_unit_test(nor_does_a_crash_forget_that_place),
+        cmocka_unit_test(a_place_that_another_has_taken_is_not_waited_for),
         cmocka_unit_test(a_closed_reservation_is_not_asked),
         cmocka_unit_test(a_crash_before_the_end_of_a_reservation_launches_nothing_twice),
     };
