@@ -14,6 +14,7 @@ struct quest {
     struct rb_plan_request req;
     const char *planner;
     struct rb_arena *arena;
+    double took; // of a time limit: what the plan took that was asked for; 0: there is no limit
 };
 
 // Budgets are those of the whole run. False: no plan, or an error, which is treated the same here.
@@ -101,9 +102,15 @@ static bool try_max_nodes(const struct quest *q, int n, struct rb_way_out *out)
                      rb_arena_printf(q->arena, "resources.max_nodes=%d", n), out);
 }
 
+static double used(const struct rb_plan_request *req)
+{
+    return req->time_used ? req->time_used(req->out_of_time_ctx) : 0;
+}
+
+// Another plan may take as long as the first.
 static bool is_late(const struct quest *q)
 {
-    return q->req.out_of_time && q->req.out_of_time(q->req.out_of_time_ctx);
+    return q->req.out_of_time && (used(&q->req) + q->took > 1 || q->req.out_of_time(q->req.out_of_time_ctx));
 }
 
 // Doubles until there is a plan, then bisects between the last two: the smallest sufficient value, unless time is up.
@@ -128,7 +135,7 @@ static bool find_max_nodes(const struct quest *q, struct rb_way_out *out)
 void rb_way_out_find(const struct rb_plan_request *req, const char *planner, const struct rb_plan_result *result,
                      struct rb_arena *arena, struct rb_way_out *out)
 {
-    struct quest q = {.req = *req, .planner = planner, .arena = arena};
+    struct quest q = {.req = *req, .planner = planner, .arena = arena, .took = used(req)};
     const bool alone = result->nearest_deadline_us >= 0 || result->nearest_budget_uusd >= 0;
     *out = (struct rb_way_out){0};
     q.req.alone = true;

@@ -331,7 +331,8 @@ static bool plan_until_kept(struct rb_search *search, const struct rb_planner *p
         if (hurries)
             ask_for_sooner(search, asked, ++hurried, &sooner);
     }
-    if (!is_late && out_result->best.n_stages > 0 && !rb_estimate_candidate(search, &out_result->best, NULL, err))
+    if (!is_late && rb_estimate_has_time(search) && out_result->best.n_stages > 0 &&
+        !rb_estimate_candidate(search, &out_result->best, NULL, err))
         return false;
     if (!planner->on_average)
         drop_what_was_asked(search->req, out_result);

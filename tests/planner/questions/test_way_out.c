@@ -129,6 +129,33 @@ static void no_time_no_limit(void **state)
     case_finish(&a.c);
 }
 
+// The plan took more than half of a limit: there is no time for another.
+static double more_than_half(void *ctx)
+{
+    (void)ctx;
+    return 0.6;
+}
+
+static bool not_yet(void *ctx)
+{
+    (void)ctx;
+    return false;
+}
+
+static void nor_where_another_plan_would_be_late(void **state)
+{
+    struct asked a;
+    (void)state;
+    ask(&a, 4, "12m", "$100", "0.0");
+    assert_non_null(a.way_out.limit.what);
+    a.c.req.out_of_time = not_yet;
+    a.c.req.time_used = more_than_half;
+    a.c.req.time_limit_us = RB_US_PER_S;
+    rb_way_out_find(&a.c.req, "optimal", &a.result, &a.c.arena, &a.way_out);
+    assert_null(a.way_out.limit.what);
+    case_finish(&a.c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -136,6 +163,7 @@ int main(void)
         cmocka_unit_test(the_fewest_nodes_that_do),
         cmocka_unit_test(spot_where_only_the_budget_binds),
         cmocka_unit_test(no_time_no_limit),
+        cmocka_unit_test(nor_where_another_plan_would_be_late),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
