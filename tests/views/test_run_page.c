@@ -381,6 +381,37 @@ static void what_counts_stands_at_the_top(void **state)
     assert_non_null(strstr(rb_buf_str(&page), "<td class=\"failed\">gone, lost</td>"));
 }
 
+// A new document, in which `to` stands for each `from`.
+static char *replaced(const char *document, const char *from, const char *to)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf b = RB_BUF_INIT;
+    const char *found;
+    assert_non_null(strstr(document, from));
+    for (; (found = strstr(document, from)); document = found + strlen(from)) {
+        rb_buf_printf(&b, "%.*s", (int)(found - document), document);
+        rb_buf_puts(&b, to);
+    }
+    rb_buf_puts(&b, document);
+    return rb_xstrdup(rb_buf_str(&b));
+}
+
+static void what_no_cloud_billed_is_said_beside_the_cost(void **state)
+{
+    (void)state;
+    static const char billed[] = "\"actual\":100000,\"by\":" PARTS "}";
+    RB_AUTO(rb_buf_finish) struct rb_buf in_part = RB_BUF_INIT, as_a_whole = RB_BUF_INIT;
+    RB_AUTO(rb_auto_free) char *document = full("complete");
+    RB_AUTO(rb_auto_free) char *spot =
+        replaced(document, billed, "\"actual\":100000,\"by\":" PARTS ",\"attributed_uusd\":20000}");
+    RB_AUTO(rb_auto_free) char *own = replaced(document, "\"infra\":\"mock/", "\"infra\":\"slurm/");
+    page_of(spot, false, &in_part);
+    assert_fact(&in_part, "<dt>cost</dt>\n<dd>$0.1000</dd>\n<dd>expected $0.0900\n$0.0200 of it is attributed: "
+                          "the cloud lists no spot prices, so the plan&#39;s price counts</dd>");
+    page_of(own, false, &as_a_whole);
+    assert_fact(&as_a_whole, "<dd>expected $0.0900\nattributed: these machines are there anyway, and the price list says "
+                             "what their time is worth</dd>");
+}
+
 static void what_was_not_kept_is_red(void **state)
 {
     (void)state;
@@ -493,6 +524,7 @@ int main(void)
         cmocka_unit_test(what_failed_is_red),
         cmocka_unit_test(every_chart_is_drawn_in_every_state),
         cmocka_unit_test(what_counts_stands_at_the_top),
+        cmocka_unit_test(what_no_cloud_billed_is_said_beside_the_cost),
         cmocka_unit_test(what_was_not_kept_is_red),
         cmocka_unit_test(free_runs_show_time_and_no_dollars),
         cmocka_unit_test(the_timeline_shows_a_run_on_spot),

@@ -45,6 +45,18 @@ static void expected(const struct rb_node *values, format_fn *format, struct rb_
         rb_buf_printf(out, "\n95 %% of runs: at most %s", format(rb_document_int(predicted, "p95"), most));
 }
 
+// What of the cost no cloud billed, and why it is counted.
+static void attributed(const struct rb_node *report, struct rb_buf *out)
+{
+    const int64_t part_uusd = rb_document_int(rb_document_member(report, "cost_uusd"), "attributed_uusd");
+    char part[32];
+    if (rb_report_is_attributed(report))
+        rb_buf_puts(out, "\nattributed: these machines are there anyway, and the price list says what their time is worth");
+    else if (part_uusd > 0)
+        rb_buf_printf(out, "\n%s of it is attributed: the cloud lists no spot prices, so the plan's price counts",
+                      rb_format_money(part_uusd, part));
+}
+
 // "cost" or "time" of the report, as it was expected and as it is.
 static void measured_fact(struct rb_page *p, const struct rb_node *document, const char *name, const char *key,
                           format_fn *format)
@@ -54,6 +66,8 @@ static void measured_fact(struct rb_page *p, const struct rb_node *document, con
     char figure[32], so_far[32];
     snprintf(so_far, sizeof so_far, "%s so far", name);
     expected(values, format, &remark);
+    if (format == rb_format_money)
+        attributed(report_of(document), &remark);
     rb_page_fact(p, is_running(document) ? so_far : name, format(rb_document_int(values, "actual"), figure),
                  rb_buf_str(&remark));
 }

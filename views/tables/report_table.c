@@ -144,8 +144,7 @@ static void beside_row(struct rb_text_table *t, const char *name, const struct r
     rb_text_table_cell(t, "%s", actual < p5 ? "below p5" : actual > p95 ? "above p95" : "yes");
 }
 
-// Did no cloud bill any of it: were all machines there anyway, and the price list says what their time is worth?
-static bool is_attributed(const struct rb_node *r)
+bool rb_report_is_attributed(const struct rb_node *r)
 {
     const struct rb_node *first = rb_document_items(r, "nodes");
     for (const struct rb_node *n = first; n; n = n->next)
@@ -196,7 +195,7 @@ static void beside(const struct rb_node *r, const struct rb_text_style *style, s
     rb_buf_putc(out, '\n');
     rb_text_table_write(&t, style, out);
     rb_text_table_finish(&t);
-    if (is_attributed(r))
+    if (rb_report_is_attributed(r))
         rb_buf_puts(out, "the cost is attributed: these machines are there anyway, and their time is worth this much by the "
                          "price list\n");
     attributed_part(r, out);

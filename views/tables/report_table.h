@@ -17,6 +17,8 @@ extern const struct rb_report_part {
 const char *rb_report_outcome_words(const char *outcome);
 // Did the run end without its purpose, by itself or by a fault? Then it is shown in red.
 bool rb_report_outcome_is_failure(const char *outcome);
+// Did no cloud bill any of the cost: were all machines there anyway, and the price list says what their time is worth?
+bool rb_report_is_attributed(const struct rb_node *report);
 
 // Fails on a document that is not rb-report/1 or lacks a member that is shown.
 bool rb_report_table_write(const struct rb_node *report, const struct rb_text_style *style,
