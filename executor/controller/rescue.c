@@ -43,12 +43,11 @@ static bool is_written_down(const struct rb_controller *c, const char *id)
 // the cloud lists that instance with its tags, and what carries our tag for another reason it never bills.
 static void note_unknown(struct rb_controller *c, const char *id)
 {
-    char text[256];
-    snprintf(
-        text, sizeof text,
-        "instance %s carries this run's tag and is not in the journal: it is being ended; the run's ledger gets its bill "
-        "if the cloud still lists it when the run is resumed",
-        id);
+    char text[384];
+    snprintf(text, sizeof text,
+             "instance %s carries this run's tag and is not in the journal: it is being ended; the run's ledger gets "
+             "its bill if the cloud still lists it when the run is resumed",
+             id);
     if (c->config.talk)
         c->config.talk(c->config.ctx, "warning", text);
 }

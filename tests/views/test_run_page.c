@@ -401,15 +401,16 @@ static void what_no_cloud_billed_is_said_beside_the_cost(void **state)
     static const char billed[] = "\"actual\":100000,\"by\":" PARTS "}";
     RB_AUTO(rb_buf_finish) struct rb_buf in_part = RB_BUF_INIT, as_a_whole = RB_BUF_INIT;
     RB_AUTO(rb_auto_free) char *document = full("complete");
-    RB_AUTO(rb_auto_free) char *spot =
-        replaced(document, billed, "\"actual\":100000,\"by\":" PARTS ",\"attributed_uusd\":20000}");
+    RB_AUTO(rb_auto_free)
+    char *spot = replaced(document, billed, "\"actual\":100000,\"by\":" PARTS ",\"attributed_uusd\":20000}");
     RB_AUTO(rb_auto_free) char *own = replaced(document, "\"infra\":\"mock/", "\"infra\":\"slurm/");
     page_of(spot, false, &in_part);
     assert_fact(&in_part, "<dt>cost</dt>\n<dd>$0.1000</dd>\n<dd>expected $0.0900\n$0.0200 of it is attributed: "
                           "the cloud lists no spot prices, so the plan&#39;s price counts</dd>");
     page_of(own, false, &as_a_whole);
-    assert_fact(&as_a_whole, "<dd>expected $0.0900\nattributed: these machines are there anyway, and the price list says "
-                             "what their time is worth</dd>");
+    assert_fact(&as_a_whole,
+                "<dd>expected $0.0900\nattributed: these machines are there anyway, and the price list says "
+                "what their time is worth</dd>");
 }
 
 static void what_was_not_kept_is_red(void **state)

@@ -51,7 +51,8 @@ static void attributed(const struct rb_node *report, struct rb_buf *out)
     const int64_t part_uusd = rb_document_int(rb_document_member(report, "cost_uusd"), "attributed_uusd");
     char part[32];
     if (rb_report_is_attributed(report))
-        rb_buf_puts(out, "\nattributed: these machines are there anyway, and the price list says what their time is worth");
+        rb_buf_puts(out,
+                    "\nattributed: these machines are there anyway, and the price list says what their time is worth");
     else if (part_uusd > 0)
         rb_buf_printf(out, "\n%s of it is attributed: the cloud lists no spot prices, so the plan's price counts",
                       rb_format_money(part_uusd, part));

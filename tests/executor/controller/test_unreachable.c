@@ -232,7 +232,8 @@ static void a_copy_of_what_was_refused_arrives_at_a_full_disk(void **state)
         fake_run_open_dying(&r, 1 + i / 2, RB_JOURNAL_FULL);
         fake_run_end_within(&r, 30 * MINUTE_US);
         assert_non_null(strstr(r.err.message, "a listing shows none left"));
-        const bool reported = strstr(r.talk, "is not in the journal") && strstr(r.talk, "if the cloud still lists it when");
+        const bool reported =
+            strstr(r.talk, "is not in the journal") && strstr(r.talk, "if the cloud still lists it when");
         n_reported += reported;
         fake_run_close(&r);
         r.finished = false;
