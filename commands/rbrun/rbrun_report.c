@@ -3,6 +3,7 @@
 #include "base/errors/log.h"
 #include "commands/rbrun/rbrun.h"
 #include "executor/report/report.h"
+#include "executor/run/learn.h"
 #include "executor/sinks/sink_cursor.h"
 #include "views/run/run_document.h"
 #include "views/tables/report_csv.h"
@@ -11,6 +12,7 @@ static const struct rb_option report_options[] = {
     {"csv", 0, RB_OPT_STRING, false, "TABLE", "print " RB_REPORT_CSV_TABLES " as CSV", 0, 0},
     {"html", 0, RB_OPT_STRING, false, "FILE.html", "write the whole report as one page for a browser", 0, 0},
     {"gantt", 0, RB_OPT_STRING, false, "FILE.svg", "write what ran where and when as a picture", 0, 0},
+    {"learn", 0, RB_OPT_FLAG, false, NULL, "first leave in the profile store what the run could not leave there when it ended", 0, 0},
     RB_RUN_COMMON_OPTIONS,
     {0},
 };
@@ -60,6 +62,20 @@ static bool print_behind(struct rb_journal *j, const struct rb_run_files *f, boo
     return lines.len == 0 || rb_print(&lines, err);
 }
 
+// A run that is under way leaves it when it ends.
+static bool learn(struct rb_journal *j, const struct rb_run_files *f, bool at_work, const char *db, struct rb_err *err)
+{
+    struct rb_store *store;
+    if (at_work)
+        return rb_err_set(err, RB_E_RUN_BUSY, "%s is still carried out: it leaves its results in the profile store when it ends",
+                          f->run_id);
+    if (!rb_store_open(db, false, &store, err))
+        return false;
+    const bool ok = rb_run_learn(f, j, store, err);
+    rb_store_close(store);
+    return ok;
+}
+
 static bool report_of(struct rb_journal *j, const struct rb_run_files *f, const struct rb_args *args,
                       struct rb_err *err)
 {
@@ -68,7 +84,8 @@ static bool report_of(struct rb_journal *j, const struct rb_run_files *f, const 
     const char *table = rb_args_string(args, "csv", NULL);
     if (table && rb_args_flag(args, "json"))
         return rb_err_set(err, RB_E_OPTIONS_CONFLICT, "--csv and --json both print to stdout: give one of the two");
-    return save(rb_run_page_save, j, plan, at_work, rb_args_string(args, "html", NULL), err) &&
+    return (!rb_args_flag(args, "learn") || learn(j, f, at_work, rb_args_string(args, "db", NULL), err)) &&
+           save(rb_run_page_save, j, plan, at_work, rb_args_string(args, "html", NULL), err) &&
            save(rb_run_gantt_save, j, plan, at_work, rb_args_string(args, "gantt", NULL), err) &&
            (table ? print_csv(j, plan, at_work, table, err)
                   : rb_run_report_print(j, plan, at_work, rb_args_flag(args, "json"), err)) &&
@@ -96,7 +113,8 @@ const struct rb_command rb_run_report = {
     .examples = "  rbrun report\n"
                 "  rbrun report digits-2026 --json > report.json\n"
                 "  rbrun report digits-2026 --csv trials > trials.csv\n"
-                "  rbrun report digits-2026 --html report.html\n",
+                "  rbrun report digits-2026 --html report.html\n"
+                "  rbrun report digits-2026 --learn\n",
     .options = report_options,
     .max_args = 1,
     .run = report,

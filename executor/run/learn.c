@@ -5,6 +5,7 @@
 #include "engine/core/policy.h"
 #include "executor/launcher/trial_env.h"
 #include "executor/report/report.h"
+#include "executor/search/found.h"
 #include "profiles/catalog/infra.h"
 #include "profiles/fit/noise_fit.h"
 #include "profiles/store/ended.h"
@@ -338,7 +339,7 @@ static bool put_ended(const struct lessons *l, const struct rb_run_files *f, str
     return rb_store_put_ended(store, &ended, err);
 }
 
-bool rb_run_learn(const struct rb_run_files *f, struct rb_journal *j, struct rb_store *store, struct rb_err *err)
+static bool put(const struct rb_run_files *f, struct rb_journal *j, struct rb_store *store, struct rb_err *err)
 {
     RB_AUTO(finish) struct lessons l = {.plan = &f->plan};
     const struct rb_policy *policy = rb_policy_find(f->plan.policy);
@@ -348,4 +349,14 @@ bool rb_run_learn(const struct rb_run_files *f, struct rb_journal *j, struct rb_
     return rb_engine_create(&f->plan, &l.engine, err) && rb_journal_each_event(j, take, &l, err) &&
            rb_store_forget_ended(store, f->run_id, f->plan.job->profile, err) && put_units(&l, f, store, err) &&
            put_delays(&l, f, j, store, err) && put_ended(&l, f, j, store, err);
+}
+
+bool rb_run_learn(const struct rb_run_files *f, struct rb_journal *j, struct rb_store *store, struct rb_err *err)
+{
+    if (!rb_store_begin(store, err))
+        return false;
+    if (rb_search_leave(f, j, store, err) && put(f, j, store, err) && rb_store_commit(store, err))
+        return true;
+    rb_store_rollback(store);
+    return false;
 }

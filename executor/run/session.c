@@ -13,7 +13,6 @@
 #include "executor/run/limits_request.h"
 #include "executor/run/stop.h"
 #include "executor/search/earlier.h"
-#include "executor/search/found.h"
 #include "executor/transport/ssh_command.h"
 
 #include <errno.h>
@@ -577,13 +576,12 @@ static void leave_results(const struct rb_session *s)
 {
     struct rb_store *store = NULL;
     struct rb_err why;
-    const bool left = rb_store_open_now(s->options->store, &store, &why) && rb_store_begin(store, &why) &&
-                      rb_search_leave(s->files, s->journal, store, &why) &&
-                      rb_run_learn(s->files, s->journal, store, &why) && rb_store_commit(store, &why);
-    rb_store_close(store); // what was not committed is rolled back
+    const bool left = rb_store_open_now(s->options->store, &store, &why) && rb_run_learn(s->files, s->journal, store, &why);
+    rb_store_close(store);
     if (!left)
-        rb_warn("later runs do not start from this one's results, and later plans do not learn from it: %s%s%s", why.file,
-                why.file[0] ? ": " : "", why.message);
+        rb_warn("later runs do not start from this one's results, and later plans do not learn from it: %s%s%s; once the store "
+                "can be written, `rbrun report %s --learn` does it",
+                why.file, why.file[0] ? ": " : "", why.message, s->files->run_id);
 }
 
 // Why a run that trained nothing to the end, or whose script is broken, is no success; false: it succeeded, or was only

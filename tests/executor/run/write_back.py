@@ -114,8 +114,12 @@ class WriteBack(unittest.TestCase):
             said = self.user.say("rbrun", "plan.json").stderr
             self.assertIn("later plans do not learn from it", said)
             self.assertLess(time.monotonic() - began, 30)
+            self.assertRegex(said, r"`rbrun report again-\S+ --learn` does it")
             db.execute("ROLLBACK")
-        self.assertEqual(self.show()["predictions"]["runs"], 0)
+        self.assertEqual((self.show()["learned"]["runs"], self.show()["predictions"]["runs"]), (0, 0))
+        for _ in range(2):  # a repeated request adds nothing
+            self.user.say("rbrun", "report", "again", "--learn")
+            self.assertEqual((self.show()["learned"]["runs"], self.show()["predictions"]["runs"]), (1, 1))
 
     def test_without_a_profile_the_record_is_shown(self):
         self.user.write("job.yaml", JOB % "sh train.sh" + "guess: {unit: 100ms, on: CPU}\n")
