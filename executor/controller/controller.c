@@ -603,6 +603,7 @@ static struct rb_launcher_events launcher_events(struct rb_controller *c)
         .linked = rb_run_task_linked,
         .held_up = rb_run_task_held_up,
         .killed = rb_run_task_killed,
+        .no_room = rb_run_node_no_room,
         .unreachable = rb_run_node_unreachable,
         .waiting = rb_run_node_waiting,
         .switched = rb_run_node_switched,

@@ -458,6 +458,27 @@ void rb_run_node_unreachable(void *ctx, int node, const char *why)
         rb_run_node_lose(n, err.message);
 }
 
+// The node is replaced, and the trial starts elsewhere without having failed. What fits on no node will fit on none later: the
+// run stops, and its trials are as they were.
+void rb_run_node_no_room(void *ctx, int node, int trial, const char *why)
+{
+    struct rb_controller *c = ctx;
+    struct rb_run_node *n = rb_run_node_at(c, node);
+    struct rb_err err = {0};
+    if (c->dead || !rb_run_node_exists(n))
+        return;
+    rb_err_set(&err, RB_E_NODE_NO_ROOM, "its disk does not take what trial %d needs there: %.300s", trial, why);
+    if (++rb_run_trial_at(c, trial)->full_nodes >= RB_CONTROLLER_FULL_NODES) {
+        struct rb_err last = err;
+        rb_err_prefix(&last, "%d nodes in a row had no room for trial %d: make room on such machines and resume, or plan with a "
+                      "larger resources.disk_size or other instance types; the last one, node %d (%s)",
+                      RB_CONTROLLER_FULL_NODES, trial, node, n->row.instance_id);
+        rb_controller_fail_run(c, &last);
+    }
+    if (rb_run_node_exists(n))
+        rb_run_node_lose(n, err.message);
+}
+
 bool rb_controller_nodes_are_over(const struct rb_controller *c)
 {
     for (int i = 0; i < c->n_gangs; i++)

@@ -18,6 +18,7 @@ struct rb_run_cloud;
 struct rb_run_gang;
 
 enum {
+    RB_CONTROLLER_FULL_NODES = 3,      // nodes in a row that had no room for a trial to begin: others will have none either
     RB_CONTROLLER_BOOT_FAILURES = 3,   // nodes in a row that started and could not be set up: the job is at fault
     RB_CONTROLLER_DENIALS = 5,         // denied answers in a row before a denial counts; a wrong clock explains a few
     RB_CONTROLLER_ABSENT_LISTINGS = 3, // complete listings without an instance before its absence is believed
@@ -128,6 +129,7 @@ void rb_run_node_waiting(void *ctx, int node, const char *why);                 
 void rb_run_node_fetching(void *ctx, int node, bool on);                        // likewise
 void rb_run_node_fetched(void *ctx, int node, int64_t us);                      // likewise
 void rb_run_node_pulled(void *ctx, int node, int64_t us);                       // likewise
+void rb_run_node_no_room(void *ctx, int node, int trial, const char *why);      // likewise
 void rb_run_node_unreachable(void *ctx, int node, const char *why);             // likewise
 
 // End.

@@ -61,6 +61,7 @@ struct rb_run_task {
 struct rb_run_trial {
     int n_starts;
     int64_t last_resource; // of the last start; for the recovery
+    int full_nodes;        // that had no room for it since its last new report; they count as lost
     bool asked;            // by the engine, to yield, since its last start
     bool asked_configuration; // from the suggester
     char checkpoint[512];  // of the last save, midway ones included, as in the row

@@ -161,6 +161,7 @@ static void take_line(struct rb_controller *c, int trial, int start, struct rb_m
     }
     t->last_resource = line.resource;
     rb_run_trial_at(c, trial)->last_resource = line.resource;
+    rb_run_trial_at(c, trial)->full_nodes = 0;
     rb_run_task_measure_report(t);
     rb_run_task_await_report(t);
     rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_REPORT,

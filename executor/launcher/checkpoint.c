@@ -337,12 +337,12 @@ static void on_loaded(void *arg, int code, const char *stderr_tail)
         r->timer = loop->timer_start(loop->ctx, rb_launcher_backoff_us(r->tries++), spawn_load, r);
     } else if (code == 255) {
         rb_launcher_report_unreachable(r, stderr_tail);
-    } else if (code != 0) {
+    } else if (code != 0 && !rb_launcher_report_no_room(r, stderr_tail)) {
         struct rb_buf text RB_AUTO(rb_buf_finish) = RB_BUF_INIT;
         rb_buf_printf(&text, "rubberband: the checkpoint could not be brought to the node: %s", stderr_tail);
         t->l->config.events.line(t->l->config.events.ctx, t->trial, t->attempt, text.data, text.len);
         load_failed(t);
-    } else if (--t->n_busy == 0 && !t->exited) {
+    } else if (code == 0 && --t->n_busy == 0 && !t->exited) {
         t->loaded(t);
     }
 }

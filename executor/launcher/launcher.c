@@ -65,6 +65,15 @@ void rb_launcher_report_unreachable(const struct rb_rank *r, const char *said)
     events->unreachable(events->ctx, r->node->spec.node, rb_buf_str(&why));
 }
 
+bool rb_launcher_report_no_room(const struct rb_rank *r, const char *said)
+{
+    const struct rb_launcher_events *events = &r->task->l->config.events;
+    if (!r->node || !events->no_room || !rb_says_disk_fails(said))
+        return false;
+    events->no_room(events->ctx, r->node->spec.node, r->task->trial, said);
+    return true;
+}
+
 int64_t rb_launcher_backoff_us(int tries)
 {
     int64_t us = 250000;

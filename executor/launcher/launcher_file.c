@@ -1,6 +1,6 @@
 // Bytes of metric files, which the node script puts into the output: "@rb-file NONCE NAME BYTES" or "... restart", name and
 // bytes in base64, "-" for the empty name. And what else it found: of the checkpoint's files "... - changed"
-// and "... NAME rested", of its cloud "... SECONDS leaving"; and what it was asked to put there, "... WORD echo". The script's own line may have begun before it and goes on after it.
+// and "... NAME rested", of what the script was to begin with "... WHY unready", of its cloud "... SECONDS leaving"; and what it was asked to put there, "... WORD echo". The script's own line may have begun before it and goes on after it.
 #include "executor/launcher/launcher_private.h"
 
 #include "base/text/number.h"
@@ -61,6 +61,22 @@ static void report_leaving(const struct rb_rank *r, const char *seconds)
         events->leaving(events->ctx, r->node->spec.node, s > 0 ? s : 0);
 }
 
+static void report_unready(const struct rb_rank *r, const char *why)
+{
+    rb_launcher_report_no_room(r, why); // any other reason is the trial's, and comes in its output
+}
+
+// Words behind which there are no bytes of a file.
+static const struct {
+    const char *word;
+    void (*take)(const struct rb_rank *r, const char *text);
+} found[] = {
+    {"echo", rb_launcher_take_echo},
+    {"rested", report_rest},
+    {"leaving", report_leaving},
+    {"unready", report_unready},
+};
+
 static void report(const struct rb_rank *r, const char *name, size_t name_len, const char *what, size_t n)
 {
     const struct rb_launcher_task *t = r->task;
@@ -72,16 +88,12 @@ static void report(const struct rb_rank *r, const char *name, size_t name_len, c
         report_rest(r, NULL);
         return;
     }
-    if (is_word(what, n, "echo")) {
-        if (decode(name, name_len, &path))
-            rb_launcher_take_echo(r, rb_buf_str(&path));
-        return;
-    }
-    if (is_word(what, n, "rested") || is_word(what, n, "leaving")) {
-        if (decode(name, name_len, &path))
-            (is_word(what, n, "rested") ? report_rest : report_leaving)(r, rb_buf_str(&path));
-        return;
-    }
+    for (size_t i = 0; i < sizeof found / sizeof *found; i++)
+        if (is_word(what, n, found[i].word)) {
+            if (decode(name, name_len, &path))
+                found[i].take(r, rb_buf_str(&path));
+            return;
+        }
     if (!events->file || r->index > 0 || (!whole && !decode(name, name_len, &path)) ||
         (!restart && !decode(what, n, &bytes)) || strlen(rb_buf_str(&path)) != path.len)
         return;

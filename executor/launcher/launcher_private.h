@@ -153,6 +153,9 @@ bool rb_launcher_held_up(const struct rb_launcher_node *node, int code, const ch
                          void *arg);
 // Reports that the rank's node is given up, with ssh's last message.
 void rb_launcher_report_unreachable(const struct rb_rank *r, const char *said);
+// If that is why a command for the rank's trial has failed: reports that its node's disk is full or broken. The receiver may
+// drop the task.
+bool rb_launcher_report_no_room(const struct rb_rank *r, const char *said);
 // Delay before try n: 0.25 s doubling to 8 s.
 int64_t rb_launcher_backoff_us(int tries);
 // Appends `export NAME='value'` lines.

@@ -296,6 +296,8 @@ static void on_follow_exit(void *arg, int code, const char *stderr_tail)
     if (rb_launcher_held_up(r->node, code, stderr_tail, t->trial, &r->timer, follow_rank, r))
         return;
     const struct rb_loop *loop = t->l->config.loop;
+    if (code != 0 && code != 255 && !r->heard && rb_launcher_report_no_room(r, stderr_tail))
+        return;
     r->unheard = code == 255;
     if (code != 255 && r->tries >= 2) { // the follower ended twice without an exit line: the supervisor was killed
         rb_trace("launcher", "trial %d attempt %d: no exit line (%s)", t->trial, t->attempt, stderr_tail);

@@ -34,7 +34,7 @@ die() { echo "node: $*" >&2; exit 1; }
 broke_off() { echo "node: its input broke off: $*" >&2; exit 255; }
 
 take_input() { # FILE
-    cat >"$1"
+    LC_ALL=C cat >"$1"
     [ "$(tail -n 1 "$1")" = rb_input=whole ] || { rm -f "$1"; broke_off "it does not end with rb_input=whole"; }
 }
 
@@ -91,7 +91,11 @@ fill_file() { # the copy of args.file; each parameter has a line there, "name: v
     done <"$own/values"
 }
 
-# With in_place the folder begins as the checkpoint that is gone on from.
+# What the script finds when it begins. With in_place the folder is then the checkpoint that is gone on from.
+begin_files() {
+    touch "$own/begun" && printf '%s\n' "$RB_PARAMS_JSON" >params.json && begin_checkpoint
+}
+
 begin_checkpoint() {
     [ "${rb_in_place:-0}" = 0 ] || rm -rf "$RB_CHECKPOINT_DIR" || return 1
     mkdir -p "$RB_CHECKPOINT_DIR" || return 1
@@ -327,8 +331,13 @@ data)
     ;;
 run)
     task "$2" "$3"
-    mkdir -p "$dir"
-    take_input "$dir/env.$$"
+    LC_ALL=C mkdir -p "$dir"
+    # What runs or has ended is only followed: the disk may be full by now.
+    if grep -qsF "@rb-exit $4 " "$dir/out" || kill -s 0 "$(cat "$dir/pid" 2>/dev/null)" 2>/dev/null; then
+        cat >/dev/null
+    else
+        take_input "$dir/env.$$"
+    fi
     exec 9>"$dir/lock"
     flock 9
     if [ -e "$dir/pid" ]; then rm -f "$dir/env.$$"; else mv "$dir/env.$$" "$dir/env"; start "$2" "$3" "$4"; fi
@@ -352,12 +361,10 @@ supervise)
     [ "$rb_resume" = 0 ] || RB_RESUME_FROM=$base/trials/$2/resume
     export RB_METRICS_FILE RB_PREEMPT_FILE RB_PARAMS_FILE RB_CHECKPOINT_DIR RB_RESUME_FROM
     [ -z "${rb_data+given}" ] || export RB_DATA_DIR="${rb_data:-$base/data}"
-    printf '%s\n' "$RB_PARAMS_JSON" >params.json
     rb_file=$RB_CHECKPOINT_DIR/${rb_file_path:-} nonce=$4
     eval "rb_metric_file=${rb_metric_file:-}"
-    touch "$own/begun"
     code=0
-    if begin_checkpoint >>out 2>&1; then
+    if said=$(export LC_ALL=C; begin_files 2>&1); then
         eval "set -- ${rb_words:-}"
         rb_rests=''
         [ -z "${rb_files:-}" ] || [ "${RB_CHECKPOINT_EVERY_S:-0}" -eq 0 ] || rb_rests=1
@@ -370,6 +377,8 @@ supervise)
         while kill -0 $child 2>/dev/null; do code=0; wait $child || code=$?; done # wait returns early on our own TERM
     else
         code=1
+        rm -rf "$RB_CHECKPOINT_DIR" # half of it would leave no room for what is said next
+        printf '@rb-file %s %s unready\n%s\n' "$nonce" "$(printf %s "$said" | tail -c 600 | base64 -w 0)" "$said" >>out
     fi
     kill -s TERM 0 # what it has left running would hold its GPUs
     end_strays
@@ -377,8 +386,6 @@ supervise)
     while [ -n "${attendant:-}" ] && kill -0 "$attendant" 2>/dev/null; do wait "$attendant" || :; done # its last look
     [ ! -e "$own/stopped" ] || code=$(cat "$own/stopped")
     [ ! -s metrics ] || { echo; cat metrics; } >>out # a follower reads two files: make sure nothing is behind the exit
-    echo $code >exit.new
-    mv exit.new exit
     printf '\n@rb-exit %s %s\n' "$nonce" "$code" >>out
     kill -s KILL 0 # whatever the script has left running; and us, who are done
     ;;
@@ -428,10 +435,12 @@ save)
 }" | tar --hard-dereference -cf - -T -
     ;;
 load)
+    export LC_ALL=C
     begin_resume "$2" "$3"
     # What tar does not want is read as well, so that all bytes are counted; dd says how many in its last line.
     code=0
-    LC_ALL=C dd bs=65536 2>"$new.read" | { tar -C "$new" -xf - || { code=$?; cat >/dev/null; exit $code; }; } || code=$?
+    dd bs=65536 2>"$new.read" | { tar -C "$new" -xf - || { code=$?; cat >/dev/null; exit $code; }; } || code=$?
+    [ $code = 0 ] || head -c 65536 /dev/zero >"$new/probe" || exit $code # tar need not say that the disk is full
     n=$(sed -n 's/ bytes.*//p' "$new.read")
     [ -n "$n" ] || die "dd does not say how many bytes came: $(head -c 200 "$new.read")"
     [ "$n" -eq "$4" ] || broke_off "$n of $4 bytes of the checkpoint of trial $2 came"

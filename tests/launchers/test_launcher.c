@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <netinet/in.h>
 #include <arpa/inet.h>
@@ -66,6 +67,8 @@ struct fixture {
     bool (*until)(struct fixture *f);
     bool timed_out;
     int n_lines_wanted, reconnects;
+    char small[256];         // a small disk that is mounted there; "": none
+    char no_room[512];       // "TRIAL: WHY" of the last node that had none
     bool forget_when_killed; // as a controller does that was only waiting for the kill
 };
 
@@ -201,6 +204,14 @@ static void on_unreachable(void *ctx, int node, const char *why)
     check_done(f);
 }
 
+static void on_no_room(void *ctx, int node, int trial, const char *why)
+{
+    struct fixture *f = ctx;
+    assert_int_equal(node, 0);
+    snprintf(f->no_room, sizeof f->no_room, "%d: %s", trial, why);
+    check_done(f);
+}
+
 static void on_waiting(void *ctx, int node, const char *why)
 {
     struct fixture *f = ctx;
@@ -319,6 +330,7 @@ static void make_launcher(struct fixture *f)
                    .killed = on_killed,
                    .unreachable = on_unreachable,
                    .waiting = on_waiting,
+                   .no_room = on_no_room,
                    .switched = on_switched,
                    .linked = on_linked},
     };
@@ -437,6 +449,8 @@ static int teardown(void **state)
         waitpid(f->sshd, NULL, 0);
     }
     char command[128];
+    if (f->small[0])
+        umount2(f->small, MNT_DETACH);
     snprintf(command, sizeof command, "rm -rf '%s'", f->dir);
     if (!getenv("RB_TEST_KEEP") && system(command) != 0)
         return -1;
@@ -883,6 +897,51 @@ static void midway_checkpoints_are_kept(void **state)
     start_from(f, 2, "cd $RB_RESUME_FROM; echo $(ls) $(cat model at-9/y)", f->seen[0].checkpoint);
     wait_until(f, two_exited);
     assert_has_line(f, 2, "at-9 model last mine");
+}
+
+// --- full disks
+
+// Makes a disk of that size of the folder below the test's; without root the test is skipped.
+static void make_small(struct fixture *f, const char *folder, const char *options)
+{
+    char command[600];
+    snprintf(f->small, sizeof f->small, "%s/%s", f->dir, folder);
+    snprintf(command, sizeof command, "mkdir -p '%s'", f->small);
+    assert_int_equal(system(command), 0);
+    if (mount("tmpfs", f->small, "tmpfs", 0, options) != 0) {
+        f->small[0] = '\0';
+        skip();
+    }
+}
+
+static bool had_no_room(struct fixture *f)
+{
+    return f->no_room[0] != '\0';
+}
+
+// What the trial needs before its script begins: its checkpoint, or its files. It has not failed.
+static void a_full_disk_of_a_node(void **state)
+{
+    struct fixture *f = *state;
+    char archive[256], command[1200];
+    snprintf(command, sizeof command, "%s/rb/%s/trials", f->ssh ? "home" : "local/node-0", run_id(f));
+    make_small(f, command, "size=64k");
+    snprintf(archive, sizeof archive, "%s/big.tar", f->dir);
+    snprintf(command, sizeof command, "mkdir '%s/big' && head -c 200000 /dev/zero >'%s/big/model' && tar -C '%s/big' -cf '%s' .", f->dir,
+             f->dir, f->dir, archive);
+    assert_int_equal(system(command), 0);
+    start_from(f, 1, "true", archive);
+    wait_until(f, had_no_room);
+    assert_memory_equal(f->no_room, "1: ", 3);
+    assert_non_null(strstr(f->no_room, "No space left on device"));
+    snprintf(command, sizeof command, "head -c 100k /dev/zero >'%s/filler' 2>/dev/null", f->small);
+    assert_int_not_equal(system(command), 0);
+    f->no_room[0] = '\0';
+    start(f, 2, "true");
+    wait_until(f, had_no_room);
+    assert_memory_equal(f->no_room, "2: ", 3);
+    assert_non_null(strstr(f->no_room, "No space left on device"));
+    assert_false(f->seen[1].exited || f->seen[2].exited);
 }
 
 static void links_in_a_checkpoint_are_reported(void **state)
@@ -1660,6 +1719,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(no_parameters_are_no_words, setup_local, teardown),
         BOTH(checkpoint_goes_round),
         BOTH(midway_checkpoints_are_kept),
+        BOTH(a_full_disk_of_a_node),
         BOTH(links_in_a_checkpoint_are_reported),
         BOTH(who_is_asked_gives_way),
         cmocka_unit_test_setup_teardown(a_gang_gives_way_with_its_first_rank, setup_local, teardown),

@@ -299,6 +299,48 @@ static void gives_up_when_no_node_can_be_set_up(void **state)
     fake_run_finish(&r);
 }
 
+// The machines failed, and no trial did: what began elsewhere has all its restarts left.
+static void a_node_without_room_is_replaced(void **state)
+{
+    (void)state;
+    struct fake_run r;
+    fake_run_init(&r, 1);
+    r.machines.training.full_nodes = 2;
+    fake_run_open(&r);
+    fake_run_end_within(&r, FAR_US);
+    assert_int_equal(r.err.code, RB_ERR_NONE);
+    assert_int_equal(r.outcome, RB_JOB_COMPLETE);
+    const struct rb_report report = fake_run_report(&r);
+    for (int i = 0; i < report.n_notes; i++)
+        if (strcmp(report.notes[i].kind, "fault") == 0) {
+            assert_non_null(strstr(report.notes[i].text, "lost: its disk does not take what trial"));
+            assert_non_null(strstr(report.notes[i].text, "No space left on device"));
+        }
+    assert_true(r.cloud.n_instances > 3);
+    fake_run_finish(&r);
+}
+
+static void stops_when_no_node_has_room(void **state)
+{
+    (void)state;
+    struct fake_run r;
+    fake_run_init(&r, 1);
+    r.machines.training.full_nodes = 1000;
+    fake_run_open(&r);
+    fake_run_end_within(&r, FAR_US);
+    assert_int_equal(rb_err_number(&r.err), RB_E_NODE_NO_ROOM);
+    assert_non_null(strstr(r.err.message, "3 nodes in a row had no room for trial"));
+    assert_int_equal(r.reason, RB_STOP_FAILURE);
+    assert_true(r.cloud.n_instances <= 3 + 2 * 3);
+    fake_run_close(&r);
+    r.machines.training.full_nodes = 0;
+    r.go_on = true;
+    fake_run_open(&r);
+    fake_run_end_within(&r, FAR_US);
+    assert_int_equal(r.outcome, RB_JOB_COMPLETE);
+    fake_run_finish(&r);
+}
+
 // Longer than a boot may take, and than a node lives that hears nothing: it is waited for, and gets heartbeats.
 static void waits_for_the_data_of_a_job(void **state)
 {
@@ -797,6 +839,8 @@ int main(void)
         cmocka_unit_test(gives_up_at_once_when_denied),
         cmocka_unit_test(a_launch_that_was_not_answered_is_not_refused_by_a_denial),
         cmocka_unit_test(gives_up_when_no_node_can_be_set_up),
+        cmocka_unit_test(a_node_without_room_is_replaced),
+        cmocka_unit_test(stops_when_no_node_has_room),
         cmocka_unit_test(waits_for_the_data_of_a_job),
         cmocka_unit_test(a_node_that_is_billed_and_held_up_is_lost),
         cmocka_unit_test(gives_up_when_no_node_ever_boots),

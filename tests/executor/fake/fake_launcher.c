@@ -496,12 +496,34 @@ static struct fake_process *create(struct fake_machines *m, const struct rb_task
     return p;
 }
 
+static void no_room(void *arg)
+{
+    struct later *l = arg;
+    if (is_current(l) && instance_of(l->m, l->node) >= 0)
+        l->m->events.no_room(l->m->events.ctx, l->node, l->trial, "tar: ./model: Cannot write: No space left on device");
+    free(l);
+}
+
+// Its checkpoint is not brought to the node, so it does not begin.
+static bool finds_no_room(struct fake_machines *m, const struct rb_task *task, struct fake_process *p)
+{
+    if (!task->resume_from || p->slots[0].instance >= m->training.full_nodes || p->state != FAKE_RUNNING)
+        return false;
+    p->state = FAKE_KILLED;
+    struct later *l = later(m, 200000, no_room);
+    l->trial = task->trial;
+    l->node = task->slots[0].node;
+    return true;
+}
+
 static void start(struct rb_launcher *base, const struct rb_task *task)
 {
     struct fake_machines *m = (struct fake_machines *)((char *)base - offsetof(struct fake_machines, launcher));
     struct fake_process *p = find(m, task->trial, task->attempt);
     if (!p)
         p = create(m, task);
+    if (finds_no_room(m, task, p))
+        return;
     p->followed = m->session;
     p->held_up = is_full(m);
     p->given_up = false;

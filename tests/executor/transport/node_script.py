@@ -2,6 +2,7 @@
 that is cut, closes the input of a command at any byte. And local_keeper.sh, whose controller is killed before its first look.
 Usage: node_script.py --root SOURCE [TEST]..."""
 import argparse
+import base64
 import glob
 import io
 import os
@@ -29,7 +30,7 @@ def archive(**files):
     return out.getvalue()
 
 
-class NodeScript(unittest.TestCase):
+class Node(unittest.TestCase):
     def setUp(self):
         self.base = tempfile.mkdtemp(prefix="rb-node-script-")
         self.addCleanup(shutil.rmtree, self.base)
@@ -48,6 +49,8 @@ class NodeScript(unittest.TestCase):
         with open(os.path.join(self.base, name), encoding="utf-8") as f:
             return f.read()
 
+
+class NodeScript(Node):
     def test_a_trial_whose_environment_breaks_off_is_not_started(self):
         whole = ENVIRONMENT.encode()
         for n in [0] + [i + 1 for i, byte in enumerate(whole[:-1]) if byte == 10]:  # nothing, and each beginning of whole lines
@@ -114,6 +117,78 @@ class NodeScript(unittest.TestCase):
                 for file, byte in (("first", "1"), ("second", "2")):
                     self.assertEqual(self.kept("trials/4/resume/" + file), byte * 20000)
                 self.assertEqual(sorted(os.listdir(self.base + "/trials/4")), ["resume", "resume.digest", "resume.lock"])
+
+
+class FullDisk(Node):
+    """Small disks of their own need root. What a full disk causes is said so that rbrun can tell it from a fault of the trial."""
+    def setUp(self):
+        super().setUp()
+        trials = self.base + "/trials"
+        os.mkdir(trials)
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", trials], capture_output=True, check=False).returncode:
+            self.skipTest("a small disk of its own cannot be mounted here; that needs root")
+        self.addCleanup(subprocess.run, ["umount", "--lazy", trials], check=True)
+
+    def fill(self, left=0):
+        path = self.base + "/trials/filler"
+        with open(path, "wb", buffering=0) as f, self.assertRaises(OSError):
+            while True:
+                f.write(b"x" * 512)
+        os.truncate(path, os.path.getsize(path) - left)
+
+    def follow(self, text=ENVIRONMENT):
+        return self.say("run", "0", "0", NONCE, sent=text.encode())
+
+    def test_a_checkpoint_that_does_not_fit(self):
+        whole = archive(big=b"1" * 100000)
+        code, _, said = self.say("load", "3", "name", str(len(whole)), sent=whole)
+        self.assertNotIn(code, (0, 255))
+        self.assertIn("No space left on device", said)
+        self.assertEqual(os.listdir(self.base + "/trials/3"), [])
+        self.fill()
+        code, _, said = self.say("load", "4", "name", str(len(whole)), sent=whole)
+        self.assertNotIn(code, (0, 255))
+        self.assertIn("No space left on device", said)
+
+    def test_a_trial_that_cannot_be_begun(self):
+        self.fill()
+        code, out, said = self.follow()
+        self.assertNotIn(code, (0, 255))
+        self.assertEqual(out, "")
+        self.assertIn("No space left on device", said)
+
+    def test_a_checkpoint_that_cannot_be_copied_to_where_it_goes_on(self):
+        os.makedirs(self.base + "/trials/0/resume")
+        with open(self.base + "/trials/0/resume/state", "wb") as f:
+            f.write(b"x" * 20000)
+        self.fill(left=16384)
+        code, out, _ = self.follow(ENVIRONMENT.replace("rb_resume=0", "rb_resume=1\nrb_in_place=1").replace("'ckpt'", "'../place/ckpt'"))
+        self.assertEqual(code, 0)
+        found = [line.split() for line in out.splitlines() if line.startswith("@rb-file")]
+        self.assertEqual([words[3] for words in found], ["unready"], out)
+        self.assertIn("No space left on device", base64.b64decode(found[0][2]).decode())
+        self.assertIn("@rb-exit %s 1\n" % NONCE, out)
+        self.assertNotIn("said it's here", out)
+
+    def test_what_runs_or_has_ended_is_followed_again(self):
+        text = ENVIRONMENT.replace("echo", "sleep 1; echo")
+        first = self.begin("run", "0", "0", NONCE)
+        first.stdin.write(text.encode())
+        first.stdin.close()
+        until = time.monotonic() + 20
+        while not os.path.exists(self.base + "/trials/0/0/params.json"):
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.02)
+        with open(self.base + "/trials/0/0/out", "a", encoding="utf-8") as f:
+            f.write("begun\n")  # the page of its output is there
+        self.fill()
+        for _ in range(2):
+            code, out, said = self.follow(text)
+            self.assertEqual((code, said), (0, ""))
+            self.assertIn("said it's here\n", out)
+        first.wait(20)
+        first.stdout.close()
+        first.stderr.close()
 
 
 class Keeper(unittest.TestCase):
