@@ -126,7 +126,8 @@ void rb_run_task_kept(void *ctx, int trial, int start, int64_t resource, const c
         !rb_engine_may_save(c->engine, trial, t->row.attempt, resource))
         return;
     if (err) {
-        warn(t, resource, err->message);
+        if (rb_err_number(err) != RB_E_MACHINE_FULL || rb_controller_says_first(&c->said, RB_SAID_NO_ROOM))
+            warn(t, resource, err->message);
         return;
     }
     if (!rb_controller_begin(c))

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 enum { LISTING_LIMIT_BYTES = 8 << 20 }; // some 100,000 names
@@ -47,8 +48,51 @@ static void trial_words(const struct rb_launcher_task *t, char trial[16], char a
     snprintf(attempt, 16, "%d", t->attempt);
 }
 
+// --- room on this machine
+// ---------------------------------------------------------------------------------------------------------------
+
+enum {
+    RESERVE_SHARE = 16,       // of the disk, at most
+    MOST_RESERVE = 256 << 20, // bytes: what a network brings until the next look, and what the run's journal needs
+    LEAST_ROOM = 64 << 10,    // bytes; with less the disk counts as full
+    LOOK_US = 100000,
+};
+
+// Bytes that are free for the archive; out_reserve: those of them that no midway one may take.
+static int64_t room_for(const struct rb_saving *s, int64_t *out_reserve)
+{
+    char dir[4096];
+    struct statvfs disk;
+    snprintf(dir, sizeof dir, "%.*s", (int)(strrchr(s->to, '/') - s->to), s->to);
+    *out_reserve = 0;
+    if (statvfs(dir, &disk) != 0 || disk.f_blocks == 0)
+        return INT64_MAX; // unknown: writing shows it
+    const int64_t block = (int64_t)disk.f_frsize, share = (int64_t)disk.f_blocks / RESERVE_SHARE * block;
+    *out_reserve = share < MOST_RESERVE ? share : MOST_RESERVE;
+    return (int64_t)disk.f_bavail * block;
+}
+
+// A run cannot go on without its journal, so a midway checkpoint leaves some room for that. What a start has left is needed: it
+// waits as long as there is no more room than was too little before.
+static bool has_room(const struct rb_saving *s, struct rb_err *err)
+{
+    int64_t reserve;
+    const int64_t room = room_for(s, &reserve);
+    if (room >= (s->name ? reserve : LEAST_ROOM + s->too_little))
+        return true;
+    return rb_err_set(err, RB_E_MACHINE_FULL, "%s: this machine's disk has only %.1f MB left%s: make room", s->to,
+                      (double)room / 1e6, s->name ? ", which the run's journal may need" : "");
+}
+
 // --- save
 // ---------------------------------------------------------------------------------------------------------------
+
+static bool unwritable(int why, const char *path, struct rb_err *err)
+{
+    if (rb_is_full(why))
+        return rb_err_set_full(err, why, path);
+    return rb_err_set(err, why == ENOSPC ? RB_E_MACHINE_FULL : RB_E_CHECKPOINT_SAVE, "cannot write %s: %s", path, strerror(why));
+}
 
 static bool keep_archive(struct rb_saving *s, struct rb_err *err)
 {
@@ -58,7 +102,10 @@ static bool keep_archive(struct rb_saving *s, struct rb_err *err)
     s->fd = -1;
     bool ok = fsync(fd) == 0;
     ok = close(fd) == 0 && ok && rename(tmp, s->to) == 0;
-    return ok || rb_err_set(err, RB_E_CHECKPOINT_SAVE, "cannot keep the checkpoint %s: %s", s->to, strerror(errno));
+    const int why = errno;
+    if (!ok)
+        unlink(tmp);
+    return ok || unwritable(why, s->to, err);
 }
 
 // The node reports it beside the archive (node_script.sh).
@@ -75,14 +122,28 @@ static void report_link(const struct rb_launcher_task *t, const char *said)
     events->linked(events->ctx, t->trial, text);
 }
 
+// Half an archive only takes room. Returns its size; -1: none was begun.
+static int64_t drop_partial(struct rb_saving *s)
+{
+    char tmp[4096];
+    struct stat st = {.st_size = -1};
+    if (s->fd < 0)
+        return -1;
+    snprintf(tmp, sizeof tmp, "%s.tmp", s->to);
+    fstat(s->fd, &st);
+    close(s->fd);
+    s->fd = -1;
+    unlink(tmp);
+    return st.st_size;
+}
+
 // Its command is ended; what it was for is forgotten.
 static void stop_saving(struct rb_saving *s)
 {
     const struct rb_loop *loop = s->task->l->config.loop;
     rb_process_abandon(s->process);
     loop->timer_cancel(loop->ctx, s->timer);
-    if (s->fd >= 0)
-        close(s->fd);
+    drop_partial(s);
     free(s->to);
     free(s->name);
     *s = (struct rb_saving){.task = s->task, .fd = -1};
@@ -123,14 +184,55 @@ static void end_saving(struct rb_saving *s, const struct rb_err *err)
 
 static void spawn_save(void *arg);
 
+// What a start has left waits if this machine is full. A midway checkpoint does not: the next one may find room.
+static void cannot_save(struct rb_saving *s, const struct rb_err *err)
+{
+    drop_partial(s);
+    if (s->name || !rb_launcher_hold_up(s->task->l, err, s->task->trial, &s->timer, spawn_save, s))
+        end_saving(s, err);
+}
+
+// Of a midway checkpoint: others are written beside it.
+static void look_at_room(void *arg)
+{
+    struct rb_saving *s = arg;
+    const struct rb_loop *loop = s->task->l->config.loop;
+    struct rb_err err = {0};
+    s->timer = 0;
+    if (has_room(s, &err)) {
+        s->timer = loop->timer_start(loop->ctx, LOOK_US, look_at_room, s);
+        return;
+    }
+    rb_process_abandon(s->process);
+    s->process = NULL;
+    cannot_save(s, &err);
+}
+
+// False: something else ended it.
+static bool has_filled_the_disk(struct rb_saving *s)
+{
+    int64_t reserve;
+    struct rb_err err = {0};
+    if (s->fd < 0 || room_for(s, &reserve) >= LEAST_ROOM)
+        return false;
+    s->too_little = drop_partial(s);
+    rb_err_set(&err, RB_E_MACHINE_FULL, "%s: this machine's disk is full, and %.1f MB are not enough: make room", s->to,
+               (double)s->too_little / 1e6);
+    cannot_save(s, &err);
+    return true;
+}
+
 static void on_saved(void *arg, int code, const char *stderr_tail)
 {
     struct rb_saving *s = arg;
     struct rb_launcher_task *t = s->task;
     const struct rb_loop *loop = t->l->config.loop;
     s->process = NULL;
+    loop->timer_cancel(loop->ctx, s->timer); // its next look at the room
+    s->timer = 0;
     struct rb_err err = {0};
-    if (rb_launcher_held_up(t->ranks[0].node, code, stderr_tail, t->trial, &s->timer, spawn_save, s))
+    if ((code != 0 && has_filled_the_disk(s)) ||
+        rb_launcher_held_up(t->ranks[0].node, code, stderr_tail, t->trial, &s->timer, spawn_save, s))
         return;
     if (code == 255 && s->tries < RB_RECONNECTS) { // the connection failed, not the checkpoint: again from the start
         s->timer = loop->timer_start(loop->ctx, rb_launcher_backoff_us(s->tries++), spawn_save, s);
@@ -144,17 +246,11 @@ static void on_saved(void *arg, int code, const char *stderr_tail)
         rb_err_set(&err, RB_E_CHECKPOINT_SAVE, "the checkpoint of trial %d could not be saved (exit code %d): %s",
                    t->trial, code, stderr_tail);
     if (code != 0 || (!t->uri && !keep_archive(s, &err))) {
-        end_saving(s, &err);
+        cannot_save(s, &err);
         return;
     }
     report_link(t, stderr_tail);
     end_saving(s, NULL);
-}
-
-static void save_not_begun(struct rb_saving *s, const struct rb_err *err)
-{
-    if (!rb_launcher_hold_up(s->task->l, err, s->task->trial, &s->timer, spawn_save, s))
-        end_saving(s, err);
 }
 
 // False: err says why.
@@ -165,10 +261,21 @@ static bool open_archive(struct rb_saving *s, struct rb_err *err)
     if (s->fd >= 0)
         close(s->fd);
     s->fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (s->fd >= 0)
-        return true;
-    return rb_is_full(errno) ? rb_err_set_full(err, errno, tmp)
-                             : rb_err_set(err, RB_E_CHECKPOINT_SAVE, "cannot write %s: %s", tmp, strerror(errno));
+    return s->fd >= 0 || unwritable(errno, tmp, err);
+}
+
+// Makes checkpoints/trial-0007/ if it is not there yet.
+static bool make_parents(const char *path, struct rb_err *err)
+{
+    char dir[4096];
+    snprintf(dir, sizeof dir, "%s", path);
+    for (char *slash = strchr(dir + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (mkdir(dir, 0700) != 0 && errno != EEXIST)
+            return unwritable(errno, dir, err);
+        *slash = '/';
+    }
+    return true;
 }
 
 static void spawn_save(void *arg)
@@ -176,6 +283,7 @@ static void spawn_save(void *arg)
     struct rb_saving *s = arg;
     struct rb_launcher_task *t = s->task;
     const struct rb_job *job = t->l->config.job;
+    const struct rb_loop *loop = t->l->config.loop;
     char trial[16], attempt[16], dir[4096];
     trial_words(t, trial, attempt);
     rb_launcher_checkpoint_dir(t->l, dir, sizeof dir);
@@ -193,8 +301,8 @@ static void spawn_save(void *arg)
         rb_launcher_node_command(t->ranks[0].node, &command,
                                  (const char *[]){"save", trial, attempt, dir, rb_buf_str(&files),
                                                   job->starts_over ? "" : "must", name, names, NULL});
-    if (!t->uri && !open_archive(s, &err)) {
-        save_not_begun(s, &err);
+    if (!t->uri && !(make_parents(s->to, &err) && has_room(s, &err) && open_archive(s, &err))) {
+        cannot_save(s, &err);
         return;
     }
     if (!t->uri)
@@ -202,21 +310,9 @@ static void spawn_save(void *arg)
     o.exited = on_saved;
     o.arg = s;
     if (!rb_launcher_remote(t->l, t->ranks[0].node, command.data, &o, &s->process, &err))
-        save_not_begun(s, &err);
-}
-
-// Makes checkpoints/trial-0007/ if it is not there yet.
-static bool make_parents(const char *path, struct rb_err *err)
-{
-    char dir[4096];
-    snprintf(dir, sizeof dir, "%s", path);
-    for (char *slash = strchr(dir + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        if (mkdir(dir, 0700) != 0 && errno != EEXIST)
-            return rb_err_set(err, RB_E_CHECKPOINT_SAVE, "cannot make %s: %s", dir, strerror(errno));
-        *slash = '/';
-    }
-    return true;
+        cannot_save(s, &err);
+    else if (s->name && !t->uri)
+        s->timer = loop->timer_start(loop->ctx, LOOK_US, look_at_room, s);
 }
 
 // The archive that dest stands for, or the URI. The caller's.
@@ -232,12 +328,8 @@ static char *target(const struct rb_launcher_task *t, const char *dest)
 
 static void begin_saving(struct rb_saving *s)
 {
-    struct rb_err err = {0};
     s->n_discards = s->task->announced.len;
-    if (s->task->uri || make_parents(s->to, &err))
-        spawn_save(s);
-    else
-        end_saving(s, &err);
+    spawn_save(s);
 }
 
 void rb_launcher_save(struct rb_launcher *base, int trial, int attempt, const char *dest)

@@ -66,6 +66,7 @@ struct rb_saving {
     struct rb_process *process;
     uint64_t timer;
     int tries;
+    int64_t too_little;            // bytes: with so much room the disk was full before it was whole
 };
 
 // A word on its way into the output of the task and back.

@@ -15,7 +15,7 @@ WITHOUT_NUMBER_AT_MOST = 0
 UNTESTED = {
     "RB_E_CHECKPOINT_ARCHIVE": "reported as a note of the run: tests/launchers has hostile archives",
     "RB_E_CHECKPOINT_BUCKET": "needs a run whose checkpoints lie in a bucket",
-    "RB_E_CHECKPOINT_SAVE": "reported as a note of the run: tests/executor/pool/pool_runs.py fills a disk",
+    "RB_E_CHECKPOINT_SAVE": "reported as a note of the run: tests/launchers announces a checkpoint that is not there",
     "RB_E_CREDENTIALS_FILE": "needs a file that its owner may not read, and tests may run as root",
     "RB_E_DETACH": "needs a process that dies in the moments before its run has begun, or a machine without /proc",
     "RB_E_EC2_TYPES": "needs more instance types than one question may have",

@@ -68,6 +68,7 @@ struct fixture {
     bool timed_out;
     int n_lines_wanted, reconnects;
     char small[256];         // a small disk that is mounted there; "": none
+    int n_held_up;
     char no_room[512];       // "TRIAL: WHY" of the last node that had none
     bool forget_when_killed; // as a controller does that was only waiting for the kill
 };
@@ -204,6 +205,15 @@ static void on_unreachable(void *ctx, int node, const char *why)
     check_done(f);
 }
 
+static void on_held_up(void *ctx, int trial, const struct rb_err *err)
+{
+    struct fixture *f = ctx;
+    (void)trial;
+    assert_int_equal(rb_err_number(err), RB_E_MACHINE_FULL);
+    f->n_held_up++;
+    check_done(f);
+}
+
 static void on_no_room(void *ctx, int node, int trial, const char *why)
 {
     struct fixture *f = ctx;
@@ -330,6 +340,7 @@ static void make_launcher(struct fixture *f)
                    .killed = on_killed,
                    .unreachable = on_unreachable,
                    .waiting = on_waiting,
+                   .held_up = on_held_up,
                    .no_room = on_no_room,
                    .switched = on_switched,
                    .linked = on_linked},
@@ -838,6 +849,11 @@ static bool two_exited(struct fixture *f)
     return f->seen[2].exited;
 }
 
+static bool zero_kept_one(struct fixture *f)
+{
+    return strstr(rb_buf_str(&f->seen[0].kept), "1") != NULL;
+}
+
 static bool zero_kept_three(struct fixture *f)
 {
     return strstr(rb_buf_str(&f->seen[0].kept), "3") != NULL;
@@ -912,6 +928,59 @@ static void make_small(struct fixture *f, const char *folder, const char *option
         f->small[0] = '\0';
         skip();
     }
+}
+
+// False: something of a checkpoint is there that is not whole.
+static bool has_no_partial(const struct fixture *f)
+{
+    char command[600];
+    snprintf(command, sizeof command, "test -z \"$(find '%s/checkpoints' -name '*.tmp')\"", f->dir);
+    return system(command) == 0;
+}
+
+static bool zero_kept_two(struct fixture *f)
+{
+    return strstr(rb_buf_str(&f->seen[0].kept), "2") != NULL;
+}
+
+static bool was_held_up(struct fixture *f)
+{
+    return f->n_held_up > 1;
+}
+
+// Midway checkpoints that fill it are given up and leave nothing behind; what the script has left waits for room.
+static void a_full_disk_here(void **state)
+{
+    struct fixture *f = *state;
+    char dest[128], command[600];
+    make_small(f, "checkpoints", "size=1m");
+    snprintf(dest, sizeof dest, "%s/checkpoints/trial-0000/stage-0", f->dir);
+    snprintf(command, sizeof command,
+             "cd $RB_CHECKPOINT_DIR; for i in 1 2 3; do mkdir at-$i; echo weights >at-$i/model; done; head -c 3000000 /dev/zero >at-1/model;"
+             "echo begun; until [ -e %s/go ]; do sleep 0.05; done; head -c 3000000 /dev/zero >model",
+             f->meet);
+    start(f, 0, command);
+    wait_until(f, zero_has_line);
+    keep(f, "at-1", 1);
+    wait_until(f, zero_kept_one);
+    assert_true(has_no_partial(f));
+    keep(f, "at-2", 2);
+    wait_until(f, zero_kept_two);
+    snprintf(command, sizeof command, "head -c 950k /dev/zero >'%s/filler'", f->small); // less than a sixteenth is left
+    assert_int_equal(system(command), 0);
+    keep(f, "at-3", 3);
+    wait_until(f, zero_kept_three);
+    assert_string_equal(rb_buf_str(&f->seen[0].kept), "1! 2 3! ");
+    assert_int_equal(f->n_held_up, 0);
+    write_text(f->meet, "go", "");
+    wait_until(f, zero_exited);
+    f->launcher->ops->save(f->launcher, 0, 0, dest);
+    wait_until(f, was_held_up);
+    assert_true(has_no_partial(f));
+    assert_false(zero_saved(f));
+    assert_int_equal(mount(NULL, f->small, NULL, MS_REMOUNT, "size=8m"), 0);
+    wait_until(f, zero_saved);
+    assert_true(f->seen[0].saved);
 }
 
 static bool had_no_room(struct fixture *f)
@@ -1719,6 +1788,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(no_parameters_are_no_words, setup_local, teardown),
         BOTH(checkpoint_goes_round),
         BOTH(midway_checkpoints_are_kept),
+        BOTH(a_full_disk_here),
         BOTH(a_full_disk_of_a_node),
         BOTH(links_in_a_checkpoint_are_reported),
         BOTH(who_is_asked_gives_way),
