@@ -33,13 +33,13 @@ bool rb_says_full(const char *text)
     return strstr(text, "Cannot fork") != NULL; // a shell, without the reason
 }
 
-bool rb_says_disk_fails(const char *text)
+const char *rb_says_disk_fails(const char *text)
 {
     static const char *const said[] = {"No space left on device", "Disk quota exceeded", "Read-only file system", "Input/output error"};
     for (size_t i = 0; i < sizeof said / sizeof *said; i++)
         if (strstr(text, said[i]))
-            return true;
-    return false;
+            return said[i];
+    return NULL;
 }
 
 bool rb_err_set_full(struct rb_err *err, int why, const char *what)

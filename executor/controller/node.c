@@ -467,7 +467,7 @@ void rb_run_node_no_room(void *ctx, int node, int trial, const char *why)
     struct rb_err err = {0};
     if (c->dead || !rb_run_node_exists(n))
         return;
-    rb_err_set(&err, RB_E_NODE_NO_ROOM, "its disk does not take what trial %d needs there: %.300s", trial, why);
+    rb_err_set(&err, RB_E_NODE_NO_ROOM, "its disk does not take what trial %d needs there: %s", trial, why);
     if (++rb_run_trial_at(c, trial)->full_nodes >= RB_CONTROLLER_FULL_NODES) {
         struct rb_err last = err;
         rb_err_prefix(&last, "%d nodes in a row had no room for trial %d: make room on such machines and resume, or plan with a "

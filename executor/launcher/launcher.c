@@ -68,9 +68,10 @@ void rb_launcher_report_unreachable(const struct rb_rank *r, const char *said)
 bool rb_launcher_report_no_room(const struct rb_rank *r, const char *said)
 {
     const struct rb_launcher_events *events = &r->task->l->config.events;
-    if (!r->node || !events->no_room || !rb_says_disk_fails(said))
+    const char *why = rb_says_disk_fails(said);
+    if (!r->node || !events->no_room || !why)
         return false;
-    events->no_room(events->ctx, r->node->spec.node, r->task->trial, said);
+    events->no_room(events->ctx, r->node->spec.node, r->task->trial, why);
     return true;
 }
 

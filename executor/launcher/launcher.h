@@ -65,7 +65,7 @@ struct rb_launcher_events {
     // After echo: all that the trial had printed by then was reported, and its node answers. May be NULL.
     void (*echoed)(void *ctx, int trial, int attempt);
     // What the trial needs on the node before its script begins could not be written there: the node's disk is full or broken,
-    // and no trial causes it. May be NULL.
+    // and no trial causes it. why: in strerror's words. May be NULL.
     void (*no_room)(void *ctx, int node, int trial, const char *why);
     // The cloud has announced that it takes the node back after `seconds`. Comes again after a reconnect. May be NULL.
     void (*leaving)(void *ctx, int node, int64_t seconds);

@@ -500,7 +500,7 @@ static void no_room(void *arg)
 {
     struct later *l = arg;
     if (is_current(l) && instance_of(l->m, l->node) >= 0)
-        l->m->events.no_room(l->m->events.ctx, l->node, l->trial, "tar: ./model: Cannot write: No space left on device");
+        l->m->events.no_room(l->m->events.ctx, l->node, l->trial, "No space left on device");
     free(l);
 }
 

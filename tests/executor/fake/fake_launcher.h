@@ -27,7 +27,7 @@ struct fake_training {
     bool silent;                 // ends with 0 without a report
     bool hangs_at_end;           // what hangs has reported all
     bool set_up_fails;           // every node
-    int full_nodes;              // on the first so many instances a checkpoint finds no room
+    int full_nodes;              // on instances with a smaller number a checkpoint finds no room
     int64_t fetch_us;            // how long each node fetches the job's data; 0: there is none
     double save_fails;           // per save
     bool announces;              // a checkpoint with every report

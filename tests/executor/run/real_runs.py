@@ -371,10 +371,10 @@ class RealRuns(CloudCase):
         self.check_rescued(process)
         self.check_goes_on()
 
-    def small_disk(self):
+    def small_disk(self, size="2m"):
         """A state directory that can be filled; unmounted at the end."""
         os.mkdir(self.state)
-        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", self.state], capture_output=True,
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=" + size, "tmpfs", self.state], capture_output=True,
                           check=False).returncode != 0:
             self.skipTest("a small disk of its own cannot be mounted here; that needs root")
         self.addCleanup(subprocess.run, ["umount", self.state], check=True)
@@ -395,6 +395,26 @@ class RealRuns(CloudCase):
         self.check_rescued(process)
         os.remove(filler)
         self.check_goes_on()
+
+    def test_midway_checkpoints_leave_the_journal_its_room(self):
+        """They are announced with every report, and would fill the disk."""
+        self.small_disk("32m")
+        saves = ('    mkdir $RB_CHECKPOINT_DIR/at-$epoch; echo $epoch >$RB_CHECKPOINT_DIR/at-$epoch/epoch\n'
+                 '    head -c 3000000 /dev/zero >$RB_CHECKPOINT_DIR/at-$epoch/pad\n    echo "epoch=$epoch')
+        self.crash.write("work/saves.sh", kill9.TRAIN.replace('    echo "epoch=$epoch', saves).replace('% 9000))"', '% 9000)) checkpoint=at-$epoch"'))
+        job = kill9.JOB.replace("train.sh", "saves.sh").replace("min_resource: 1, max_resource: 4", "min_resource: 2, max_resource: 4").replace("num_trials: 6", "num_trials: 4")
+        process = self.start(self.planned("saves", job + "envs: {EPOCH_S: \"0.2\"}\n"))
+        self.wait_for(process, "is ready")
+        filler = os.path.join(self.state, "filler")
+        left = os.statvfs(self.state)
+        with open(filler, "wb") as f:  # all but 1.5 MB: a sixteenth is 2 MB
+            f.write(b"x" * (left.f_bavail * left.f_frsize - 1500000))
+        out, err = process.communicate(timeout=100)
+        self.assertEqual(process.returncode, 0, err)
+        said = [w["text"] for w in self.report()["warnings"] if "is not kept" in w["text"]]
+        self.assertEqual(len(said), 1, said)
+        self.assertRegex(said[0], r"this machine's disk has only \d\.\d MB left, which the run's journal may need: make room")
+        self.assertEqual([f for _, _, files in os.walk(self.state) for f in files if f.endswith(".tmp")], [])
 
     def test_a_run_that_finds_no_room_is_none(self):
         """Else it would be the newest, and `rbrun resume` could not read it; in each case another file is the one too many."""
