@@ -60,8 +60,8 @@ enum {
     RB_SAID_BEYOND = 8,     // a script trains on after RB_RESOURCE_END
     RB_SAID_CUT_OFF = 16,   // since the last answer from a cloud
     RB_SAID_END_WAITS = 32, // the end waits for a cloud; since the last answer from one
-    RB_SAID_NO_ROOM = 128,  // on this machine's disk, for midway checkpoints
     RB_SAID_OVERRAN = 64,   // a script trains faster than its checkpoints rest
+    RB_SAID_NO_ROOM = 128,  // on this machine's disk, for midway checkpoints
 };
 
 // What spot machines of one type cost in one zone, unix time.
