@@ -303,7 +303,7 @@ static void start_sshd(struct fixture *f)
     snprintf(
         text, sizeof text,
         "ListenAddress 127.0.0.1\nPort %d\nHostKey %s/host_key\nAuthorizedKeysFile %s/authorized_keys\nPidFile none\n"
-        "UsePAM no\nPasswordAuthentication no\nStrictModes no\nMaxSessions 100\nUseDNS no\nForceCommand %s/session\n"
+        "UsePAM no\nPasswordAuthentication no\nStrictModes no\nMaxSessions 100\nUseDNS no\nKexAlgorithms -sntrup*\nForceCommand %s/session\n"
         "SetEnv HOME=%s/home\n", // already here: the login shell must not read this user's .bashrc
         f->port, f->dir, f->dir, f->dir, f->dir);
     write_text(f->dir, "sshd_config", text);

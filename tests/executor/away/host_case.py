@@ -22,6 +22,7 @@ UsePAM no
 PasswordAuthentication no
 StrictModes no
 UseDNS no
+KexAlgorithms -sntrup*
 ForceCommand %(top)s/session
 SetEnv HOME=%(top)s/there
 """
