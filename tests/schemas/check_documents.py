@@ -247,8 +247,8 @@ def pooled(p):
 
 def check_schemas(loaded):
     problems = []
+    jsonschema.Draft202012Validator.check_schema(schemas.bundle(loaded, "plan"))  # every bundle has them all
     for name, schema in loaded.items():
-        jsonschema.Draft202012Validator.check_schema(schemas.bundle(loaded, name))
         for path, object_schema in schemas.subschemas(schema):
             if object_schema.get("additionalProperties") is not False:
                 problems.append("%s%s: is not closed (additionalProperties: false)" % (name, path))
@@ -285,7 +285,8 @@ def main():
                 samples.setdefault((kind, document.get("event")), document)
         yielded = {kind for kind, _ in samples}
     for (kind, _), document in samples.items():
-        for what, spoilt in mutations.mutations(document, kind):
+        thin = mutations.thinned(document, set())
+        for what, spoilt in mutations.mutations(thin if validators[kind].is_valid(thin) else document, kind):
             n_mutations += 1
             if validators[kind].is_valid(spoilt):
                 problems.append("%s: the schema accepts %s" % (kind, what))
