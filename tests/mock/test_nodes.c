@@ -56,7 +56,7 @@ static void a_node_boots_and_is_a_world_of_its_own(void **state)
     expect_output(id[0], "echo $HOME; echo $RB_RUN_DIR; echo $RB_MOCK_INSTANCE; pwd; cat ready", expected);
     assert_int_equal(running_ssh(&r, id[0], "exit 75", NULL), 75);
     expect_output(id[0], "printf 'a b' | cat; echo \"'$((6 * 7))'\"", "a b'42'\n");
-    // What a login need not cost on loopback: an exchange of keys that takes 20 times as long, and compression.
+    // What a login need not cost on loopback: the default exchange of keys, which takes longer, and compression.
     expect_output(id[0], "/usr/sbin/sshd -T -f ../sshd_config | grep -c -e '^compression no' -e '^kexalgorithms [^s]'", "2\n");
 }
 

@@ -127,8 +127,7 @@ static bool make_sshd_config(const struct rb_node_dir *d, struct rb_err *err)
     rb_buf_printf(&text, "SetEnv HOME=\"%s\"\nForceCommand %s\n", d->home, rb_buf_str(&session));
     // StrictModes: the directory may be anywhere, under /tmp too. MaxSessions: a controller
     // multiplexes everything over one connection. Without PAM and DNS a login depends on nothing outside this
-    // directory. KexAlgorithms, Compression: on loopback they only cost time of a processor, 30 ms a login and most of a
-    // transfer. A list that begins with "-" is taken from the default one.
+    // directory. KexAlgorithms, Compression: on loopback they only cost time of a processor. A list that begins with "-" is taken from the default one.
     rb_buf_puts(&text, "PidFile none\nUsePAM no\nStrictModes no\nUseDNS no\nPasswordAuthentication no\n"
                        "KbdInteractiveAuthentication no\nPermitRootLogin prohibit-password\nPermitUserRC no\n"
                        "MaxSessions 1000\nMaxStartups 200\nPrintMotd no\nPrintLastLog no\nX11Forwarding no\n"
