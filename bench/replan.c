@@ -175,18 +175,17 @@ static double option(const char *name)
     return text ? atof(text) : 0;
 }
 
-// As rbplan --with-replanning chooses: the first plan of those with 0.95, 0.8 and 0.5. ranked: runs that it compares.
+// As rbplan --with-replanning chooses. ranked: runs that it compares.
 static void choose_first(struct random_job *j, const struct rb_profile *believed, int ranked, struct rb_plan plans[N_WAYS])
 {
-    static const double confidences[] = {0.8, 0.5};
-    struct rb_plan others[2];
-    const struct rb_plan *from[3] = {&plans[OPEN]};
+    struct rb_plan others[RB_WORTH_OTHERS];
+    const struct rb_plan *from[1 + RB_WORTH_OTHERS] = {&plans[OPEN]};
     struct rb_worth worth;
     struct rb_err err;
     int n = 1, chosen;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < RB_WORTH_OTHERS; i++) {
         struct rb_plan *other = &others[n - 1];
-        if (!make_plan(j, believed, plans[OPEN].deadline_us, RB_OBJECTIVE_MIN_COST, confidences[i], other))
+        if (!make_plan(j, believed, plans[OPEN].deadline_us, RB_OBJECTIVE_MIN_COST, rb_worth_confidences[i], other))
             continue;
         other->confidence = plans[OPEN].confidence;
         from[n++] = other;
@@ -308,9 +307,10 @@ static void try_case(const struct bench_case *c, int n_runs, int n_jobs, uint64_
         all.n_changed += t.n_changed;
         all.n += t.n;
         if (getenv("REPLAN_JOBS"))
-            fprintf(stderr, "job %d: on time %.2f %.2f %.2f, $%.4f as planned, over that: re-planned %.3f, oracle's %.3f\n", number,
+            fprintf(stderr, "job %d: on time %.2f %.2f %.2f, $%.4f as planned, over that: re-planned %.3f, oracle's %.3f; changed %.2f\n", number,
                     t.on_time[OPEN] / t.n, t.on_time[REPLANNED] / t.n, t.on_time[ORACLE] / t.n,
-                    t.cost_uusd[OPEN] / t.n / 1e6, t.cost_uusd[REPLANNED] / t.cost_uusd[OPEN], t.cost_uusd[ORACLE] / t.cost_uusd[OPEN]);
+                    t.cost_uusd[OPEN] / t.n / 1e6, t.cost_uusd[REPLANNED] / t.cost_uusd[OPEN], t.cost_uusd[ORACLE] / t.cost_uusd[OPEN],
+                    (double)t.n_changed / t.n);
     }
     const bool has_oracle = c->times > 0;
     char times[32] = "drawn";

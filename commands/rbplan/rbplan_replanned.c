@@ -7,10 +7,6 @@
 
 #include <string.h>
 
-// Of the plans that are tried beside the one that keeps its limits by itself.
-static const double confidences[] = {0.8, 0.5}; // bench/results/replan.md
-enum { N_OTHERS = sizeof confidences / sizeof confidences[0] };
-
 static bool check(const struct rb_plan *plan, struct rb_err *err)
 {
     if (strcmp(plan->policy, "elastic") != 0 || plan->job->on_drift != RB_DRIFT_REPLAN || plan->job->on_average)
@@ -23,18 +19,18 @@ static bool check(const struct rb_plan *plan, struct rb_err *err)
     return true;
 }
 
-// Plans that keep the limits less often; those that there are not are left out. [N_OTHERS]
+// Plans that keep the limits less often; those that there are not are left out. [RB_WORTH_OTHERS]
 static int make_others(const struct rb_plan_request *req, const char *planner, const struct rb_plan *plan,
                        struct rb_arena *arena, struct rb_plan *others)
 {
     int n = 0;
-    for (int i = 0; i < N_OTHERS; i++) {
+    for (int i = 0; i < RB_WORTH_OTHERS; i++) {
         struct rb_plan_request other = *req;
         struct rb_plan_result result;
         struct rb_err err;
-        other.confidence = confidences[i];
+        other.confidence = rb_worth_confidences[i];
         other.alone = true;
-        if (confidences[i] >= req->confidence || !rb_make_plan(&other, planner, arena, &others[n], &result, &err))
+        if (rb_worth_confidences[i] >= req->confidence || !rb_make_plan(&other, planner, arena, &others[n], &result, &err))
             continue;
         others[n].confidence = plan->confidence;
         others[n].baselines = plan->baselines;
@@ -68,8 +64,8 @@ static void count_on_it(struct rb_plan *plan, const struct rb_worth *w, struct r
 bool rb_plan_with_replanning(const struct rb_plan_request *req, const char *planner, struct rb_arena *arena,
                              struct rb_plan *io, struct rb_buf *out, struct rb_err *err)
 {
-    struct rb_plan others[N_OTHERS];
-    const struct rb_plan *plans[1 + N_OTHERS] = {io};
+    struct rb_plan others[RB_WORTH_OTHERS];
+    const struct rb_plan *plans[1 + RB_WORTH_OTHERS] = {io};
     struct rb_worth worth;
     int chosen;
     char mean[32], low[32], high[32];

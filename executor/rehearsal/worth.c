@@ -7,6 +7,8 @@
 
 enum { FIRST_STATED = 1 << 16 }; // runs that no choice has used
 
+const double rb_worth_confidences[RB_WORTH_OTHERS] = {0.9, 0.8, 0.65, 0.5};
+
 static struct rb_worth worth_by(const struct rb_plan *plan, const struct rb_world_result *runs, int n)
 {
     RB_AUTO(rb_auto_free) double *cost_uusd = rb_xcalloc((size_t)n, sizeof *cost_uusd);
@@ -40,6 +42,29 @@ bool rb_worth_of(const struct rb_plan *plan, uint32_t first, int n, int threads,
     return ok;
 }
 
+static bool is_same_stage(const struct rb_plan *a, const struct rb_plan *b, int stage)
+{
+    const struct rb_plan_stage *x = &a->stages[stage], *y = &b->stages[stage];
+    bool same = x->gpus_per_trial == y->gpus_per_trial && x->trials_per_gpu == y->trials_per_gpu &&
+                x->n_nodes == y->n_nodes && x->n_early == y->n_early;
+    for (int i = 0; i < x->n_nodes && same; i++)
+        same = x->nodes[i].count == y->nodes[i].count &&
+               rb_offer_compare(&a->offers[x->nodes[i].offer], &b->offers[y->nodes[i].offer]) == 0;
+    for (int i = 0; i < x->n_early && same; i++)
+        same = x->early[i].count == y->early[i].count && x->early[i].at_us == y->early[i].at_us;
+    return same;
+}
+
+// They are of one job.
+static bool has_same_stages(const struct rb_plan *a, const struct rb_plan *b)
+{
+    for (int i = 0; i < a->n_stages; i++) {
+        if (!is_same_stage(a, b, i))
+            return false;
+    }
+    return a->admit_until_us == b->admit_until_us;
+}
+
 // The cheapest of those that are left; 0: none but the first.
 static int cheapest(const struct rb_worth *worth, const bool *is_out, int n, double confidence)
 {
@@ -58,7 +83,9 @@ bool rb_worth_choose(const struct rb_plan *const *plans, int n, int ranked, int 
     RB_AUTO(rb_auto_free) struct rb_worth *worth = rb_xcalloc((size_t)n, sizeof *worth);
     RB_AUTO(rb_auto_free) bool *is_out = rb_xcalloc((size_t)n, sizeof *is_out);
     for (int i = 0; i < n; i++) {
-        if (!rb_worth_of(plans[i], 0, ranked, threads, &worth[i], err))
+        for (int before = 0; before < i; before++)
+            is_out[i] = is_out[i] || has_same_stages(plans[before], plans[i]);
+        if (!is_out[i] && !rb_worth_of(plans[i], 0, ranked, threads, &worth[i], err))
             return false;
     }
     for (;;) {

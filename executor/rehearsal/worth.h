@@ -8,7 +8,11 @@
 enum {
     RB_WORTH_RANKED = 128, // runs that plans are compared by
     RB_WORTH_STATED = 1024,  // others, which had no part in the choice
+    RB_WORTH_OTHERS = 4,
 };
+
+// Confidences of the plans that are tried beside the one that keeps its limits by itself (bench/results/replan.md).
+extern const double rb_worth_confidences[RB_WORTH_OTHERS];
 
 struct rb_worth {
     struct rb_share kept;     // of both limits
