@@ -15,7 +15,9 @@ enum {
 };
 
 #define SURER         0.01 // of probability
-#define LEAST_SAVING  0.03 // of what is still to be spent
+#define LEAST_SAVING  0.03 // of what is still to be spent; bench/results/replan.md has what other shares are worth
+#define LEAST_NO_NEWS 0.1  // likewise
+#define NEWS          0.9  // of the pace that the plan had to reckon with
 #define NO_CHANCE     0.05
 #define CLEAR_SE      2    // standard errors
 
@@ -182,7 +184,16 @@ void rb_replanning_check(struct rb_replanning *r, struct rb_prediction *p, const
 
 // ---- what
 
-static bool is_taken(const struct rb_replanning *r, const struct rb_progress *now, const struct rb_replan_found *f)
+// Does training take less, for sure, than the plan had to reckon with? If not, the plan knew what is known now, and what
+// others save is seldom worth a change.
+static bool is_news(struct rb_prediction *p)
+{
+    struct rb_prediction_pace pace;
+    return rb_prediction_pace(p, &pace) && pace.high < NEWS * pace.reckoned;
+}
+
+static bool is_taken(const struct rb_replanning *r, struct rb_prediction *p, const struct rb_progress *now,
+                     const struct rb_replan_found *f)
 {
     const double saving = f->cost_before_uusd - f->cost_after_uusd;
     const bool affordable = now->budget_uusd < 0 || f->highest_uusd <= now->budget_uusd || saving >= 0;
@@ -191,7 +202,8 @@ static bool is_taken(const struct rb_replanning *r, const struct rb_progress *no
     if (!r->for_less)
         return f->p_after >= f->p_before + SURER;
     const double left = f->cost_before_uusd - (double)now->spent_uusd;
-    return f->p_after >= r->confidence && saving > fmax(LEAST_SAVING * left, LEAST_SAVING_UUSD) &&
+    const double least = r->by_hand || is_news(p) ? LEAST_SAVING : LEAST_NO_NEWS;
+    return f->p_after >= r->confidence && saving > fmax(least * left, LEAST_SAVING_UUSD) &&
            saving > CLEAR_SE * f->saving_se_uusd;
 }
 
@@ -276,9 +288,9 @@ static enum rb_replan_verdict decide(struct rb_replanning *r, struct rb_predicti
     }
     r->for_less = r->by_hand ? f.p_before >= r->confidence : r->for_less;
     r->p_best = f.p_before;
-    if (!is_taken(r, now, &f) && r->by_hand)
+    if (!is_taken(r, p, now, &f) && r->by_hand)
         return stay(r, p, now, &f, out);
-    if (!is_taken(r, now, &f))
+    if (!is_taken(r, p, now, &f))
         return r->for_less ? RB_REPLAN_NOTHING : despair(r, p, now, &f, out);
     r->p_best = f.p_after;
     write_reason(p, now, out);

@@ -244,6 +244,14 @@ static bool is_on_demand(const struct rb_prediction *p)
     return tuner && tuner->on_demand;
 }
 
+static double reckoned(const struct rb_profile *profile)
+{
+    double rho = 0;
+    for (int i = 0; i < profile->n_training; i++)
+        rho = fmax(rho, profile->training[i].relative_error);
+    return exp(SURE_SD * (rho > 0 ? rho : RB_POSTERIOR_EXACT));
+}
+
 bool rb_prediction_pace(const struct rb_prediction *p, struct rb_prediction_pace *out)
 {
     int n_trials, stage = is_on_demand(p) ? -1 : p->engine ? rb_engine_stage(p->engine) : 0;
@@ -256,6 +264,7 @@ bool rb_prediction_pace(const struct rb_prediction *p, struct rb_prediction_pace
         .pace = exp(speed.mean),
         .low = exp(speed.mean - SURE_SD * speed.sd),
         .high = exp(speed.mean + SURE_SD * speed.sd),
+        .reckoned = reckoned(p->plan->profile),
         .stage = stage,
         .n_trials = n_trials,
     };

@@ -47,6 +47,7 @@ const struct rb_estimate *rb_prediction_planned(const struct rb_prediction *p);
 // last begin, where it trains now. stage: the last one in which units were measured; -1: of an asynchronous tuner, all.
 struct rb_prediction_pace {
     double pace, low, high;
+    double reckoned;     // the upper bound by the profile alone (relative_error), which the plan had to reckon with
     int stage, n_trials; // whose units were measured there
 };
 // False: no unit was measured. out is untouched.

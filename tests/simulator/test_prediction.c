@@ -5,6 +5,7 @@
 #include "engine/core/policy.h"
 #include "simulator/model/prediction.h"
 #include "simulator/model/survivors.h"
+#include "simulator/posterior/posterior.h"
 #include "simulator/world/world.h"
 
 #include <math.h>
@@ -240,6 +241,7 @@ static void it_keeps_the_pace_it_has_seen(void **state)
     print_message("pace %.2f (%.2f to %.2f), end foreseen %+.1f %% off\n", pace.pace, pace.low, pace.high, 100 * off);
     assert_true(pace.pace > 1.35 && pace.pace < 1.6 && pace.low > 1.2 && pace.high < 1.8);
     assert_true(pace.stage == 0 && pace.n_trials == 4);
+    assert_true(fabs(log(pace.reckoned) / 1.96 - RB_POSTERIOR_EXACT) < 1e-4); // its profile says nothing of its error
     assert_true(fabs(off) < 0.08);
     // What was really spent counts, not what the plan's prices would make of it.
     assert_true(e->cost_uusd.p5 > 1000000);
@@ -273,6 +275,8 @@ static void an_uncertain_speed_is_learned(void **state)
         struct rb_prediction *p = rb_prediction_create(&planned.p.plan);
         const struct rb_estimate *e = predict(p, &l, n, &now);
         n_covered += l.result.time_us >= e->time_us.p5 && l.result.time_us <= e->time_us.p95;
+        struct rb_prediction_pace pace;
+        assert_true(rb_prediction_pace(p, &pace) && fabs(log(pace.reckoned) / 1.96 - 0.25) < 1e-4);
         width += (double)(e->time_us.p95 - e->time_us.p5) / (double)e->time_us.p50 / RUNS;
         rb_prediction_destroy(p);
         free(l.events);
