@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #define GAP_SLACK_US 100000
+#define ONE_READ_US  1000 // reports that all came within this were printed before the first of them was read
 
 void rb_report_times_init(struct rb_report_times *t, int most)
 {
@@ -78,8 +79,9 @@ void rb_report_times_took_file(struct rb_report_times *t, int n_before, bool fir
 
 bool rb_report_times_as_one(struct rb_report_times *t, int64_t now)
 {
-    if (!t->at_once || t->n_units > 0)
+    if (t->n_units > 0 ? t->last_us - t->first_us >= ONE_READ_US : !t->at_once)
         return false;
+    t->n_units = 0;
     const int64_t unit_us = (now - t->started_us) / t->last_resource;
     t->unit_s[t->n_units++] = (double)unit_us / 1e6;
     t->first_us = t->started_us + unit_us;

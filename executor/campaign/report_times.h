@@ -28,7 +28,8 @@ void rb_report_times_start(struct rb_report_times *t, int64_t now, int64_t away)
 int64_t rb_report_times_take(struct rb_report_times *t, int64_t now, int64_t away, int64_t resource, bool counts);
 // What a file held was taken in one go, since there were n_before units; first: no report had come before.
 void rb_report_times_took_file(struct rb_report_times *t, int n_before, bool first);
-// All was reported at once: the run's time, start-up included, is that of its units. Returns whether that was so.
+// All was reported at once, from a file or in lines that a busy machine read together: the run's time, start-up included, is
+// that of its units. Returns whether that was so.
 bool rb_report_times_as_one(struct rb_report_times *t, int64_t now);
 // The run has ended: units whose lines were read together share their time. The first ones, if no line before them was read
 // alone, are dropped.

@@ -86,6 +86,25 @@ static void test_all_at_once(void **state)
     rb_report_times_finish(&t);
 }
 
+// On a busy machine a quick script has ended before its first line is read.
+static void test_all_in_one_read(void **state)
+{
+    (void)state;
+    struct rb_report_times t = begun();
+    for (int i = 1; i <= 4; i++)
+        rb_report_times_take(&t, 108 * S + i, 0, i, true);
+    assert_true(rb_report_times_as_one(&t, 108 * S));
+    assert_units(&t, 1, (double[]){2});
+    rb_report_times_finish(&t);
+
+    t = begun();
+    for (int i = 1; i <= 4; i++)
+        rb_report_times_take(&t, 108 * S + 2000 * i, 0, i, true);
+    assert_false(rb_report_times_as_one(&t, 109 * S)); // 2 ms each
+    assert_int_equal(t.n_units, 3);
+    rb_report_times_finish(&t);
+}
+
 static void test_a_file_in_parts(void **state)
 {
     (void)state;
@@ -107,6 +126,7 @@ int main(void)
         cmocka_unit_test(test_a_gap_measures_nothing),
         cmocka_unit_test(test_lines_read_together_share_their_time),
         cmocka_unit_test(test_all_at_once),
+        cmocka_unit_test(test_all_in_one_read),
         cmocka_unit_test(test_a_file_in_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
 nodes of a mock cloud. Skipped where podman is missing, or may start no container.
 Usage: image_runs.py --bin BUILD_DIR [TEST]..."""
 import argparse
+import errno
 import glob
 import json
 import os
@@ -155,8 +156,14 @@ class Boxed(unittest.TestCase):
             time.sleep(0.1)  # it removes containers, in the same store
         self.here.podman("rm", "--all", "--force", check=False)
         self.here.podman("rmi", "--all", "--force", check=False)
-        unmount(folder)
-        shutil.rmtree(folder)
+        for patience in range(20):
+            unmount(folder)
+            try:
+                return shutil.rmtree(folder)
+            except OSError as e:  # a process of podman's still has its store mounted
+                if e.errno != errno.EBUSY or patience == 19:
+                    raise
+                time.sleep(0.5)
 
     def registry(self, **options):
         registry = Registry({"team/train": {"1.2": self.image}}, **options)
