@@ -341,7 +341,7 @@ static void what_was_changed_outlives_the_controller(void **state)
 
 // ---- killed
 
-enum { LOOK_US = 10 * RB_US_PER_S, MOST_LOOKS = 200, USUAL_STEP = 5 };
+enum { LOOK_US = 10 * RB_US_PER_S, MOST_LOOKS = 200, USUAL_STEP = 8 };
 
 // A look at a run, when its journal had this number of events.
 struct looked {
