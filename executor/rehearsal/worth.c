@@ -42,16 +42,21 @@ bool rb_worth_of(const struct rb_plan *plan, uint32_t first, int n, int threads,
     return ok;
 }
 
+static bool is_same_offer(const struct rb_plan *a, int offer_a, const struct rb_plan *b, int offer_b)
+{
+    return rb_offer_compare(&a->offers[offer_a], &b->offers[offer_b]) == 0;
+}
+
 static bool is_same_stage(const struct rb_plan *a, const struct rb_plan *b, int stage)
 {
     const struct rb_plan_stage *x = &a->stages[stage], *y = &b->stages[stage];
     bool same = x->gpus_per_trial == y->gpus_per_trial && x->trials_per_gpu == y->trials_per_gpu &&
                 x->n_nodes == y->n_nodes && x->n_early == y->n_early;
     for (int i = 0; i < x->n_nodes && same; i++)
-        same = x->nodes[i].count == y->nodes[i].count &&
-               rb_offer_compare(&a->offers[x->nodes[i].offer], &b->offers[y->nodes[i].offer]) == 0;
+        same = x->nodes[i].count == y->nodes[i].count && is_same_offer(a, x->nodes[i].offer, b, y->nodes[i].offer);
     for (int i = 0; i < x->n_early && same; i++)
-        same = x->early[i].count == y->early[i].count && x->early[i].at_us == y->early[i].at_us;
+        same = x->early[i].count == y->early[i].count && x->early[i].at_us == y->early[i].at_us &&
+               is_same_offer(a, x->early[i].offer, b, y->early[i].offer);
     return same;
 }
 
