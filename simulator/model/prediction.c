@@ -246,10 +246,10 @@ static bool is_on_demand(const struct rb_prediction *p)
 
 static double reckoned(const struct rb_profile *profile)
 {
-    double rho = 0;
+    double rho2 = 0;
     for (int i = 0; i < profile->n_training; i++)
-        rho = fmax(rho, profile->training[i].relative_error);
-    return exp(SURE_SD * (rho > 0 ? rho : RB_POSTERIOR_EXACT));
+        rho2 = fmax(rho2, rb_posterior_rho2(profile, i));
+    return exp(SURE_SD * sqrt(rho2));
 }
 
 bool rb_prediction_pace(const struct rb_prediction *p, struct rb_prediction_pace *out)

@@ -1,6 +1,7 @@
-// Who may survive in a run that goes on: metrics that its trials may still report, those without one as likely as any. Ranks at the end of one rung and of the
-// next are correlated, not equal. The model is a normal copula with the correlation that planner/quality/law.h expects of
-// rungs a factor of three apart. It matters where trials differ in speed (noise.configuration).
+// Who may survive in a run that goes on: metrics that its trials may still report, those without one as likely as any. Ranks
+// at the end of one rung and of the next are correlated, not equal. The model is a normal copula with the correlation that
+// planner/quality/law.h expects of rungs a factor of three apart. It matters where trials differ in speed
+// (noise.configuration).
 #ifndef RB_SIMULATOR_SURVIVORS_H
 #define RB_SIMULATOR_SURVIVORS_H
 

@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #define RB_POSTERIOR_EXACT 0.02 // no profile is right to more than this
+double rb_posterior_rho2(const struct rb_profile *profile, int training); // rho^2 of an accelerator by the profile
 
 struct rb_posterior;
 

@@ -97,7 +97,6 @@ static inline bool rb_posterior_is_fitted(const struct rb_posterior *p, int cell
 void rb_posterior_expect_prior(struct rb_posterior *p); // sets the unknowns to their prior
 void rb_posterior_take_under_way(struct rb_posterior *p, const struct rb_posterior_units *under_way, int n);
 
-double rb_posterior_rho2(const struct rb_profile *profile, int training); // rho^2 of an accelerator by the profile
 static inline int rb_posterior_alpha(const struct rb_posterior *p, int cell)
 {
     return p->cells[cell].training;
