@@ -50,7 +50,7 @@ with RbMock(sys.argv[1], "--k8s", "0", more="kubernetes: {granted: [patch pods, 
     require(head == ["NAME", "READY", "STATUS", "RESTARTS", "AGE"] and row[:4] == ["rb-1", "1/1", "Running", "0"], (head, row))
     require(re.fullmatch(r"\d+s", row[4]), row)
     one = rows(says("get", "pod", "rb-1"))
-    require([one[0], one[1][:4]] == [head, row[:4]], one)  # its age goes on
+    require([one[0], one[1][:4]] == [head, row[:4]] and re.fullmatch(r"\d+s", one[1][4]), one)  # its age goes on
     wide = rows(says("get", "pods", "-o", "wide"))
     require(wide[0] == [*head, "IP", "NODE", "NOMINATED", "NODE", "READINESS", "GATES"] and wide[1][7:] == ["<none>"] * 2, wide)
     require(rows(says("get", "pods", "-L", "rb.run-id"))[1][-1] == "R", "labels beside the columns")

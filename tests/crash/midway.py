@@ -140,9 +140,8 @@ class Midway(unittest.TestCase):
         self.assertEqual(self.notes("starts"), [(0, 0, 0, 7), (0, 1, self.saved()[-1], 7)])
         self.assertEqual(report["best"]["checkpoint"], "s3://models/x/trial-0000/stage-0")
         self.assertEqual(os.listdir(bucket + "/models/x/trial-0000/stage-0"), ["epoch"])
-        # Each is removed once the next counts, but for those that came while another removal was under way, which a busy machine
-        # delays, and the last of each start.
-        self.assertLessEqual(len(os.listdir(bucket + "/models/x/trial-0000")), 5)
+        # Each is removed once the next counts, but for one whose removal was still under way, or the controller had gone.
+        self.assertLessEqual(len(os.listdir(bucket + "/models/x/trial-0000")), 3)
 
     def test_each_stage_has_its_own(self):
         """Both trials are killed by someone else in every stage: their supervisor sees it, and nothing is charged twice."""
