@@ -67,6 +67,7 @@ struct fixture {
     bool (*until)(struct fixture *f);
     bool timed_out;
     int n_lines_wanted, reconnects;
+    const char *kept_wanted; // resource of a midway checkpoint
     char small[256];         // a small disk that is mounted there; "": none
     int n_held_up;
     char no_room[512];       // "TRIAL: WHY" of the last node that had none
@@ -849,24 +850,16 @@ static bool two_exited(struct fixture *f)
     return f->seen[2].exited;
 }
 
-static bool zero_kept_one(struct fixture *f)
+static bool zero_kept(struct fixture *f)
 {
-    return strstr(rb_buf_str(&f->seen[0].kept), "1") != NULL;
+    return strstr(rb_buf_str(&f->seen[0].kept), f->kept_wanted) != NULL;
 }
 
-static bool zero_kept_three(struct fixture *f)
+// By trial 0.
+static void wait_until_kept(struct fixture *f, const char *resource)
 {
-    return strstr(rb_buf_str(&f->seen[0].kept), "3") != NULL;
-}
-
-static bool zero_kept_four(struct fixture *f)
-{
-    return strstr(rb_buf_str(&f->seen[0].kept), "4") != NULL;
-}
-
-static bool zero_kept_six(struct fixture *f)
-{
-    return strstr(rb_buf_str(&f->seen[0].kept), "6") != NULL;
+    f->kept_wanted = resource;
+    wait_until(f, zero_kept);
 }
 
 static void keep(struct fixture *f, const char *name, int resource)
@@ -893,15 +886,15 @@ static void midway_checkpoints_are_kept(void **state)
     keep(f, "at-2", 2); // waits, and the next takes its place
     keep(f, "at-3", 3);
     keep(f, "at-3", 3); // said twice
-    wait_until(f, zero_kept_three);
+    wait_until_kept(f, "3");
     assert_string_equal(rb_buf_str(&f->seen[0].kept), "1 3 ");
     snprintf(midway, sizeof midway, "%s", f->seen[0].checkpoint);
     assert_non_null(strstr(midway, "stage-0.at-3.tar"));
     keep(f, "at-4", 4); // a link out
-    wait_until(f, zero_kept_four);
+    wait_until_kept(f, "4");
     keep(f, "at-5", 5); // not there
     keep(f, "at-6", 6); // replaces it before that is known: only the last one is reported
-    wait_until(f, zero_kept_six);
+    wait_until_kept(f, "6");
     assert_string_equal(rb_buf_str(&f->seen[0].kept), "1 3 4! 6! ");
     write_text(f->meet, "go", "");
     wait_until(f, zero_exited);
@@ -938,11 +931,6 @@ static bool has_no_partial(const struct fixture *f)
     return system(command) == 0;
 }
 
-static bool zero_kept_two(struct fixture *f)
-{
-    return strstr(rb_buf_str(&f->seen[0].kept), "2") != NULL;
-}
-
 static bool was_held_up(struct fixture *f)
 {
     return f->n_held_up > 1;
@@ -962,14 +950,14 @@ static void a_full_disk_here(void **state)
     start(f, 0, command);
     wait_until(f, zero_has_line);
     keep(f, "at-1", 1);
-    wait_until(f, zero_kept_one);
+    wait_until_kept(f, "1");
     assert_true(has_no_partial(f));
     keep(f, "at-2", 2);
-    wait_until(f, zero_kept_two);
+    wait_until_kept(f, "2");
     snprintf(command, sizeof command, "head -c 950k /dev/zero >'%s/filler'", f->small); // less than a sixteenth is left
     assert_int_equal(system(command), 0);
     keep(f, "at-3", 3);
-    wait_until(f, zero_kept_three);
+    wait_until_kept(f, "3");
     assert_string_equal(rb_buf_str(&f->seen[0].kept), "1! 2 3! ");
     assert_int_equal(f->n_held_up, 0);
     write_text(f->meet, "go", "");

@@ -118,15 +118,23 @@ static bool late(void *ctx)
     return true;
 }
 
-static void no_time_no_limit(void **state)
+static void expect_no_limit(bool (*out_of_time)(void *ctx), double (*time_used)(void *ctx))
 {
     struct asked a;
-    (void)state;
     ask(&a, 4, "12m", "$100", "0.0");
-    a.c.req.out_of_time = late;
+    assert_non_null(a.way_out.limit.what); // with time there is one
+    a.c.req.out_of_time = out_of_time;
+    a.c.req.time_used = time_used;
+    a.c.req.time_limit_us = RB_US_PER_S;
     rb_way_out_find(&a.c.req, "optimal", &a.result, &a.c.arena, &a.way_out);
     assert_null(a.way_out.limit.what);
     case_finish(&a.c);
+}
+
+static void no_time_no_limit(void **state)
+{
+    (void)state;
+    expect_no_limit(late, NULL);
 }
 
 // The plan took more than half of a limit: there is no time for another.
@@ -144,16 +152,8 @@ static bool not_yet(void *ctx)
 
 static void nor_where_another_plan_would_be_late(void **state)
 {
-    struct asked a;
     (void)state;
-    ask(&a, 4, "12m", "$100", "0.0");
-    assert_non_null(a.way_out.limit.what);
-    a.c.req.out_of_time = not_yet;
-    a.c.req.time_used = more_than_half;
-    a.c.req.time_limit_us = RB_US_PER_S;
-    rb_way_out_find(&a.c.req, "optimal", &a.result, &a.c.arena, &a.way_out);
-    assert_null(a.way_out.limit.what);
-    case_finish(&a.c);
+    expect_no_limit(not_yet, more_than_half);
 }
 
 int main(void)
