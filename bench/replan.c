@@ -307,7 +307,7 @@ static void try_case(const struct bench_case *c, int n_runs, int n_jobs, uint64_
         all.n_changed += t.n_changed;
         all.n += t.n;
         if (getenv("REPLAN_JOBS"))
-            fprintf(stderr, "job %d: on time %.2f %.2f %.2f, $%.4f as planned, over that: re-planned %.3f, oracle's %.3f; changed %.2f\n", number,
+            fprintf(stderr, "job %d: on time %.2f %.2f %.2f, $%.4f as planned, over that: re-planned %.4f, oracle's %.3f; changed %.2f\n", number,
                     t.on_time[OPEN] / t.n, t.on_time[REPLANNED] / t.n, t.on_time[ORACLE] / t.n,
                     t.cost_uusd[OPEN] / t.n / 1e6, t.cost_uusd[REPLANNED] / t.cost_uusd[OPEN], t.cost_uusd[ORACLE] / t.cost_uusd[OPEN],
                     (double)t.n_changed / t.n);

@@ -10,8 +10,9 @@
 enum {
     SLICE_US = 20000,
     LEAST_REST_US = 30000000,
-    REST_SHARE = 100,          // of the deadline
+    REST_SHARE = 100, // of the deadline
     LEAST_SAVING_UUSD = 10000,
+    TENTHS = 10, // of a stage's work
 };
 
 #define SURER         0.01 // of probability
@@ -30,7 +31,7 @@ void rb_replanning_init(struct rb_replanning *r, const struct rb_plan *plan)
         .mode = has_limit && has_stages && !plan->job->on_average && asked != RB_DRIFT_UNSET ? asked : RB_DRIFT_WARN,
         .confidence = plan->confidence,
         .first_ppm = {-1, -1},
-        .settled_stage = -1,
+        .looked = -1,
         .decided = true,
     };
 }
@@ -48,13 +49,13 @@ void rb_replanning_finish(struct rb_replanning *r)
 
 // ---- for the journal
 
-#define NOTE_WRITTEN "stages=%d below=%d settled=%d rests_us=%lld hopeless=%d said=%d first_ppm=%d,%d"
-#define NOTE_READ    "stages=%8d below=%8d settled=%8d rests_us=%18lld hopeless=%8d said=%1d first_ppm=%8d,%8d"
+#define NOTE_WRITTEN "stages=%d below=%d looked=%d rests_us=%lld hopeless=%d said=%d first_ppm=%d,%d"
+#define NOTE_READ    "stages=%8d below=%8d looked=%8d rests_us=%18lld hopeless=%8d said=%1d first_ppm=%8d,%8d"
 
 const char *rb_replanning_note(struct rb_replanning *r)
 {
     char line[sizeof r->noted];
-    snprintf(line, sizeof line, NOTE_WRITTEN, r->n_stages, r->below, r->settled_stage, (long long)r->rests_until_us,
+    snprintf(line, sizeof line, NOTE_WRITTEN, r->n_stages, r->below, r->looked, (long long)r->rests_until_us,
              r->n_hopeless, r->said_hopeless, r->first_ppm[0], r->first_ppm[1]);
     if (r->mode == RB_DRIFT_WARN || rb_replanning_is_busy(r) || strcmp(line, r->noted) == 0)
         return NULL;
@@ -64,14 +65,14 @@ const char *rb_replanning_note(struct rb_replanning *r)
 
 void rb_replanning_recall(struct rb_replanning *r, const char *line)
 {
-    int n_stages, below, settled_stage, n_hopeless, said, first_ppm[2];
+    int n_stages, below, looked, n_hopeless, said, first_ppm[2];
     long long rests_us;
-    if (sscanf(line, NOTE_READ, &n_stages, &below, &settled_stage, &rests_us, &n_hopeless, &said, &first_ppm[0],
+    if (sscanf(line, NOTE_READ, &n_stages, &below, &looked, &rests_us, &n_hopeless, &said, &first_ppm[0],
                &first_ppm[1]) != 8)
         return;
     r->n_stages = n_stages;
     r->below = below;
-    r->settled_stage = settled_stage;
+    r->looked = looked;
     r->rests_until_us = rests_us;
     r->n_hopeless = n_hopeless;
     r->said_hopeless = said;
@@ -112,27 +113,44 @@ static bool is_too_early(const struct rb_replanning *r, struct rb_prediction *p,
     return r->mode == RB_DRIFT_REPLAN && now->nodes_ready == now->nodes && !is_shown(p, now);
 }
 
-// Has the stage done half of its work? By then it has shown how fast it trains; later there is no time to gain from it.
-static bool is_half_done(const struct rb_engine *e, const struct rb_progress *now)
+// Tenths of the stage's work, by the units that are trained or the trials that have ended. The last one ends at the barrier.
+static int tenths_done(const struct rb_engine *e, const struct rb_progress *now)
 {
     const struct rb_plan_stage *stage = &rb_engine_present_plan(e)->stages[now->stage];
-    const int64_t from = stage->resource_start;
+    const int64_t from = stage->resource_start, units = now->trials * (stage->resource_end - from);
     int64_t done = 0;
     for (int i = 0; i < rb_engine_n_trials(e); i++) {
         const struct rb_trial *t = rb_engine_trial(e, i);
         done += t->stage == now->stage && t->resource > from ? t->resource - from : 0;
     }
-    return 2 * done >= now->trials * (stage->resource_end - from) || 2 * now->trials_ended >= now->trials;
+    const double by_units = units > 0 ? (double)done / (double)units : 0;
+    const double by_trials = now->trials > 0 ? (double)now->trials_ended / now->trials : 0;
+    return (int)fmin(TENTHS * fmax(by_units, by_trials), TENTHS - 1);
 }
 
-// Once a stage, when half of it is done; if it ended without that, at its barrier.
-static bool may_save(const struct rb_replanning *r, struct rb_prediction *p, const struct rb_progress *now,
-                     bool at_barrier)
+// Does training take less, for sure, than the plan had to reckon with? If not, the plan knew what is known now, and what
+// others save is seldom worth a change.
+static bool is_news(struct rb_prediction *p)
 {
     struct rb_prediction_pace pace;
-    if (r->mode != RB_DRIFT_REPLAN || !rb_prediction_pace(p, &pace))
-        return false;
-    return now->stage - at_barrier > r->settled_stage && (at_barrier || is_half_done(rb_prediction_engine(p), now));
+    return rb_prediction_pace(p, &pace) && pace.high < NEWS * pace.reckoned;
+}
+
+// The tenth of the run, counted through all stages, for which a cheaper plan is looked for now: at a barrier the first one
+// of the stage that begins; within a stage each one where there is news, otherwise the middle, by which the stage has shown
+// how fast it trains. -1: none.
+static int tenth_due(struct rb_prediction *p, const struct rb_progress *now, bool at_barrier)
+{
+    const int first = TENTHS * now->stage;
+    struct rb_prediction_pace pace;
+    if (!rb_prediction_pace(p, &pace))
+        return -1;
+    if (at_barrier)
+        return first;
+    const int done = tenths_done(rb_prediction_engine(p), now);
+    if (is_shown(p, now) && is_news(p))
+        return first + done;
+    return done >= TENTHS / 2 ? first + TENTHS / 2 : -1;
 }
 
 static void begin(struct rb_replanning *r, struct rb_prediction *p, const struct rb_progress *now, bool for_less)
@@ -147,6 +165,15 @@ static void begin(struct rb_replanning *r, struct rb_prediction *p, const struct
     r->decided = r->search == NULL;
     r->for_less = for_less;
     r->by_hand = false;
+}
+
+static void look_for_less(struct rb_replanning *r, struct rb_prediction *p, const struct rb_progress *now, bool at_barrier)
+{
+    const int tenth = tenth_due(p, now, at_barrier);
+    if (tenth <= r->looked)
+        return;
+    r->looked = tenth;
+    begin(r, p, now, true);
 }
 
 bool rb_replanning_ask(struct rb_replanning *r, struct rb_prediction *p, const struct rb_progress *now)
@@ -176,21 +203,12 @@ void rb_replanning_check(struct rb_replanning *r, struct rb_prediction *p, const
     if (r->below >= (at_barrier ? 1 : RB_DRIFT_CHECKS)) {
         if (now->elapsed_us >= r->rests_until_us && (at_barrier || !is_too_early(r, p, now)))
             begin(r, p, now, false);
-    } else if (r->below == 0 && may_save(r, p, now, at_barrier)) {
-        r->settled_stage = now->stage - at_barrier;
-        begin(r, p, now, true);
+    } else if (r->below == 0 && r->mode == RB_DRIFT_REPLAN) {
+        look_for_less(r, p, now, at_barrier);
     }
 }
 
 // ---- what
-
-// Does training take less, for sure, than the plan had to reckon with? If not, the plan knew what is known now, and what
-// others save is seldom worth a change.
-static bool is_news(struct rb_prediction *p)
-{
-    struct rb_prediction_pace pace;
-    return rb_prediction_pace(p, &pace) && pace.high < NEWS * pace.reckoned;
-}
 
 static bool is_taken(const struct rb_replanning *r, struct rb_prediction *p, const struct rb_progress *now,
                      const struct rb_replan_found *f)

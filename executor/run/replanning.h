@@ -17,7 +17,7 @@ struct rb_replanning {
     bool by_hand;                // it was asked for, with limits of its own
     double p_best;               // after it: of keeping both limits with the nodes that are followed
     int n_stages, below;         // that had begun at the last check; checks in a row
-    int settled_stage;           // the last one in or after which a cheaper plan was looked for; -1: none yet
+    int looked;                  // at which tenth of the stages' work a cheaper plan was looked for last; -1: never
     int64_t rests_until_us;      // for a surer one
     int n_hopeless;              // searches in a row
     bool said_hopeless;

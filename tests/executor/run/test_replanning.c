@@ -22,6 +22,7 @@ struct slow_run {
     struct rb_standing standing;
     struct rb_replanning replanning;
     int n_taken, n_events;
+    int n_savings; // searches for a cheaper plan in stage 0
     char words[4096]; // a line a verdict
 };
 
@@ -85,6 +86,7 @@ static void decide(struct slow_run *s, const struct rb_progress *now)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf words = RB_BUF_INIT;
     struct rb_event advice;
+    s->n_savings += rb_replanning_is_busy(&s->replanning) && s->replanning.for_less && now->stage == 0;
     while (rb_replanning_is_busy(&s->replanning)) {
         const enum rb_replan_verdict v =
             rb_replanning_work(&s->replanning, s->standing.prediction, now, &advice, &words);
@@ -179,6 +181,19 @@ static void nothing_changes_where_all_is_well(void **state)
     assert_int_equal(s.n_taken, 0);
     run(&s, RB_DRIFT_REPLAN, 40 * RB_US_PER_S, -1); // no limit, nothing to keep
     assert_int_equal(s.n_taken, 0);
+}
+
+// A run that is as fast as its profile says has no news: money is looked for in the middle of a stage. One that is faster
+// may have some to save with every tenth of it.
+static void a_fast_run_looks_for_savings_again(void **state)
+{
+    (void)state;
+    static struct slow_run s;
+    const int64_t usual_us = run(&s, RB_DRIFT_WARN, 20 * RB_US_PER_S, -1);
+    run(&s, RB_DRIFT_REPLAN, 20 * RB_US_PER_S, 2 * usual_us);
+    assert_int_equal(s.n_savings, 1);
+    run(&s, RB_DRIFT_REPLAN, 10 * RB_US_PER_S, 2 * usual_us);
+    assert_in_range(s.n_savings, 2, 10);
 }
 
 // One machine is three times as slow for two minutes, early or late. That is not the speed of all.
@@ -556,6 +571,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_slow_run_gets_more_nodes_and_is_on_time),
         cmocka_unit_test(nothing_changes_where_all_is_well),
+        cmocka_unit_test(a_fast_run_looks_for_savings_again),
         cmocka_unit_test(a_spike_on_one_machine_changes_nothing),
         cmocka_unit_test(a_run_without_hope_is_stopped),
         cmocka_unit_test(a_slow_asynchronous_run_closes_its_search),
