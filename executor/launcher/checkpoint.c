@@ -381,26 +381,38 @@ void rb_launcher_keep(struct rb_launcher *base, int trial, int attempt, const ch
     keep_next(t);
 }
 
+static void discard_next(struct rb_launcher_task *t);
+
 static void on_discarded(void *arg, int code, const char *stderr_tail)
 {
     struct rb_launcher_task *t = arg;
     (void)code, (void)stderr_tail;
     t->discarding = NULL;
+    discard_next(t);
+}
+
+static void discard_next(struct rb_launcher_task *t)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf command = RB_BUF_INIT, uri = RB_BUF_INIT;
+    struct rb_process_options o = rb_process_defaults();
+    struct rb_err err = {0};
+    if (t->killing || t->discarding || t->discards.len == 0 || !t->ranks[0].node)
+        return;
+    rb_buf_append(&uri, t->discards.data, strcspn(rb_buf_str(&t->discards), "\n"));
+    rb_buf_consume(&t->discards, uri.len + 1);
+    rb_launcher_node_command(t->ranks[0].node, &command, (const char *[]){"discard", rb_buf_str(&uri), NULL});
+    o.exited = on_discarded;
+    o.arg = t;
+    rb_launcher_remote(t->l, t->ranks[0].node, command.data, &o, &t->discarding, &err);
 }
 
 void rb_launcher_discard(struct rb_launcher *base, int trial, int attempt, const char *uri)
 {
-    struct rb_launcher_impl *l = (struct rb_launcher_impl *)base;
-    struct rb_launcher_task *t = rb_launcher_find_task(l, trial, attempt);
-    RB_AUTO(rb_buf_finish) struct rb_buf command = RB_BUF_INIT;
-    struct rb_process_options o = rb_process_defaults();
-    struct rb_err err = {0};
-    if (!t || t->killing || t->discarding || !t->ranks[0].node)
+    struct rb_launcher_task *t = rb_launcher_find_task((struct rb_launcher_impl *)base, trial, attempt);
+    if (!t)
         return;
-    rb_launcher_node_command(t->ranks[0].node, &command, (const char *[]){"discard", uri, NULL});
-    o.exited = on_discarded;
-    o.arg = t;
-    rb_launcher_remote(l, t->ranks[0].node, command.data, &o, &t->discarding, &err);
+    rb_buf_printf(&t->discards, "%s\n", uri);
+    discard_next(t);
 }
 
 // --- load

@@ -118,7 +118,8 @@ struct rb_launcher_ops {
     // later call takes the place of one that waits. dest NULL: the folder is only removed. A resource that has not risen since
     // the last call is a repeated call. name: rb_is_checkpoint_name, or of `rested`.
     void (*keep)(struct rb_launcher *l, int trial, int attempt, const char *name, int64_t resource, const char *dest);
-    // Removes a checkpoint that `saved` or `kept` has reported, if it is a URI; archives are the caller's. Not reported.
+    // Removes a checkpoint that `saved` or `kept` has reported, if it is a URI; archives are the caller's. One after the other,
+    // until the start ends. Not reported.
     void (*discard)(struct rb_launcher *l, int trial, int attempt, const char *uri);
     // Creates its RB_PREEMPT_FILE on every node of the gang, with this line in it; the script decides whether and when it
     // stops. A file that is there already stays as it is.

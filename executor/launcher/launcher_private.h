@@ -103,6 +103,7 @@ struct rb_launcher_task {
     int64_t announced_to;          // resource of the last midway checkpoint, -1: none
     struct rb_buf announced;       // names of folders that may still be there, each with a blank behind it
     struct rb_process *discarding;
+    struct rb_buf discards;        // URIs that are removed after it, a line each
 };
 
 // An event that is reported from the loop, never from inside the call that caused it: its receiver may call again at

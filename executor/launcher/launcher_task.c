@@ -53,6 +53,7 @@ static void free_task(struct rb_launcher_task *task)
     free(task->uri);
     free(task->yield_why);
     rb_buf_finish(&task->announced);
+    rb_buf_finish(&task->discards);
     free(task);
 }
 

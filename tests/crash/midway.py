@@ -55,10 +55,10 @@ done
 echo "$epoch" >"$RB_CHECKPOINT_DIR/epoch"
 """
 AWS = """#!/bin/sh
-verb=$2 bucket=%s
+verb=$2 bucket=%s slow=%s
 while [ "${1#s3:/}" = "$1" ] && [ "${1#/}" = "$1" ]; do shift; done
 case $verb in
-rm) rm -rf "$bucket/${1#s3://}" ;;
+rm) sleep "$slow"; rm -rf "$bucket/${1#s3://}" ;;
 cp)
     from=$1 to=$2
     [ "${from#s3://}" = "$from" ] || from=$bucket/${from#s3://}
@@ -124,24 +124,37 @@ class Midway(unittest.TestCase):
         self.assertEqual(self.notes("epochs"), [(0, n) for n in (*range(1, 6), *range(last + 1, 9))])
         self.check_end(report)
 
-    def test_a_bucket_keeps_one_of_them(self):
-        """AWS's client is a stand-in that copies to and from a folder."""
+    def prepare_bucket(self, do, slow_s=0):
+        """AWS's client is a stand-in that copies to and from a folder. Returns where the checkpoints of the trial will be."""
         bucket = self.top + "/bucket"
-        self.here.write("bin/aws", AWS % bucket)
+        self.here.write("bin/aws", AWS % (bucket, slow_s))
         os.chmod(self.top + "/bin/aws", 0o755)
         self.here.env["PATH"] = self.top + "/bin:/usr/bin:/bin"
-        self.prepare('[ $RB_ATTEMPT != 0 ] || [ $epoch != 5 ] || { gone at-4; exit 1; }')
+        self.prepare(do)
         with open(self.top + "/work/job.yaml", encoding="utf-8") as f:
             job = f.read().replace("every: 7s", "every: 7s, uri: 's3://models/x'")
         self.here.write("work/job.yaml", job)
         self.here.say("rbplan", "work/job.yaml", "--profile-file", "profile.yaml", "-o", "plan.json", "--time-limit", "2s")
+        return bucket + "/models/x/trial-0000"
+
+    def test_a_bucket_keeps_one_of_them(self):
+        kept = self.prepare_bucket('[ $RB_ATTEMPT != 0 ] || [ $epoch != 5 ] || { gone at-4; exit 1; }')
         report, _ = self.run_it()
         self.assertEqual(report["outcome"], "complete")
         self.assertEqual(self.notes("starts"), [(0, 0, 0, 7), (0, 1, self.saved()[-1], 7)])
         self.assertEqual(report["best"]["checkpoint"], "s3://models/x/trial-0000/stage-0")
-        self.assertEqual(os.listdir(bucket + "/models/x/trial-0000/stage-0"), ["epoch"])
+        self.assertEqual(os.listdir(kept + "/stage-0"), ["epoch"])
         # Each is removed once the next counts, but for one whose removal was still under way, or the controller had gone.
-        self.assertLessEqual(len(os.listdir(bucket + "/models/x/trial-0000")), 3)
+        self.assertLessEqual(len(os.listdir(kept)), 3)
+
+    def test_a_bucket_is_slow_to_remove_them(self):
+        """They wait for one another. The trial waits in its last epoch but one until one is left."""
+        wait = "n=0; while [ $(ls %s | wc -l) -gt 1 ] && [ $n -lt 600 ]; do sleep 0.05; n=$((n + 1)); done" % (
+            self.top + "/bucket/models/x/trial-0000")
+        kept = self.prepare_bucket("[ $epoch = 8 ] || gone at-$((epoch - 1)); [ $epoch != 7 ] || { %s; }" % wait, slow_s=1)
+        report, _ = self.run_it()
+        self.assertEqual(report["outcome"], "complete")
+        self.assertLessEqual(len(os.listdir(kept)), 3)
 
     def test_each_stage_has_its_own(self):
         """Both trials are killed by someone else in every stage: their supervisor sees it, and nothing is charged twice."""
