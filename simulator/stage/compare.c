@@ -21,13 +21,27 @@ struct rb_mean rb_mean_of(const double *values, int n)
     return (struct rb_mean){.n = n, .mean = mean, .sd = sd, .low = mean - half, .high = mean + half};
 }
 
+// gsl_cdf_beta_Pinv does not converge for some (8 of the shares of 1,024 runs), and then ends the process.
+static double beta_quantile(double u, double a, double b)
+{
+    double low = 0, high = 1;
+    for (int i = 0; i < 60; i++) {
+        const double middle = (low + high) / 2;
+        if (gsl_cdf_beta_P(middle, a, b) < u)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
 struct rb_share rb_share_of(int hits, int n)
 {
     assert(n >= 1 && hits >= 0 && hits <= n);
     return (struct rb_share){
         .share = (double)hits / n,
-        .low = hits == 0 ? 0 : gsl_cdf_beta_Pinv(0.025, hits, n - hits + 1),
-        .high = hits == n ? 1 : gsl_cdf_beta_Pinv(0.975, hits + 1, n - hits),
+        .low = hits == 0 ? 0 : beta_quantile(0.025, hits, n - hits + 1),
+        .high = hits == n ? 1 : beta_quantile(0.975, hits + 1, n - hits),
     };
 }
 

@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#include <gsl/gsl_cdf.h>
+
 static void near(double got, double expected, double tolerance)
 {
     if (!(fabs(got - expected) <= tolerance))
@@ -40,6 +42,21 @@ static void a_share_has_its_exact_interval(void **state)
     near(none.high, 1 - pow(0.025, 1.0 / 3), 1e-9);
 }
 
+// As many runs as commands make: each end is where the other side has a probability of 0.025.
+static void every_share_has_an_interval(void **state)
+{
+    (void)state;
+    static const int runs[] = {3, 256, 1024, 4096};
+    for (int i = 0; i < 4; i++) {
+        const int n = runs[i];
+        for (int hits = 1; hits < n; hits++) {
+            const struct rb_share s = rb_share_of(hits, n);
+            near(gsl_cdf_beta_P(s.low, hits, n - hits + 1), 0.025, 1e-9);
+            near(gsl_cdf_beta_P(s.high, hits + 1, n - hits), 0.975, 1e-9);
+        }
+    }
+}
+
 static void pairs_are_compared_with_each_other(void **state)
 {
     (void)state;
@@ -71,6 +88,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_mean_has_students_interval),
         cmocka_unit_test(a_share_has_its_exact_interval),
+        cmocka_unit_test(every_share_has_an_interval),
         cmocka_unit_test(pairs_are_compared_with_each_other),
         cmocka_unit_test(no_difference_is_certain),
     };
