@@ -50,6 +50,12 @@ def free_port():
         return s.getsockname()[1]
 
 
+def account(bin_dir, options):
+    """Words for rbmock that spare it a new RSA key: the service account that was made with the build, if it would make one."""
+    path = os.path.join(bin_dir, "tests", "mock", "account.json")
+    return () if "--key" in options or not os.path.exists(path) else ("--service-account", path)
+
+
 class MockCloud:
     """Use with `with`; .url is the endpoint (.gcp_url Compute Engine's, if `--gcp` is among the options, .k8s_url and .kubeconfig those of its cluster, if `--k8s` is), .customer its
     customers' environment, .prices the price list, .ssh_port what every node's sshd listens on."""
@@ -70,7 +76,7 @@ class MockCloud:
             f.write(CLOUD % (self.ssh_port, self.shutdown_s, self.capacity, self.infra) + self.more)
         self.log = open(os.path.join(self.folder, "rbmock.log"), "w+", encoding="utf-8")
         self.process = subprocess.Popen([os.path.join(self.bin_dir, "rbmock"), "--ec2", "0", "--cloud", cloud,
-                                         *self.options],
+                                         *account(self.bin_dir, self.options), *self.options],
                                         stdout=subprocess.PIPE, stderr=self.log, text=True)
         ready = self.process.stdout.readline()
         if not ready.startswith("ready ec2="):

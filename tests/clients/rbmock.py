@@ -7,7 +7,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
-from mock_cloud import customer, read_exports  # noqa: E402
+from mock_cloud import account, customer, read_exports  # noqa: E402
 
 PRICES = """infra,instance_type,accelerator,gpus,gpu_memory_gb,vcpus,memory_gb,market,usd_per_hour
 aws/us-east-1,g5.xlarge,A10G,1,22.35,4,16,on_demand,1.006
@@ -67,8 +67,8 @@ class RbMock:
             f.write(CLOUD % free_port() + self.more)
         self.account = path("account.json")
         self.process = subprocess.Popen(
-            [self.program, "--cloud", path("cloud.yaml"), *(() if "--key" in self.options else ("--credentials-out", self.account)),
-             *self.options],
+            [self.program, "--cloud", path("cloud.yaml"), *account(os.path.dirname(self.program), self.options),
+             *(() if "--key" in self.options else ("--credentials-out", self.account)), *self.options],
             stdout=subprocess.PIPE, text=True)
         words = dict(word.split("=", 1) for word in self.process.stdout.readline().split()[1:])
         self.ec2, self.gcp, self.k8s = words["ec2"], words["gcp"], words.get("k8s")
