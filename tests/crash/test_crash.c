@@ -1,15 +1,16 @@
-// Kills the controller at every write of its journal, lets another one take over, and compares the end with
+// Kills the controller at every second write of its journal, lets another one take over, and compares the end with
 // that of a run that was not killed: the same best trial, no report lost, no launch made twice, no instance left,
 // the cloud's own bill. Of asynchronous tuners, whose decisions depend on who reports first, the ending is its own: all of it
 // is replayed from the journal. Two deaths: the process got as far as it could without another write; or not one side
 // effect further. And a full disk, which it survives: it ends all that it has rented, and says so.
 //
-// RB_CRASH_SEEDS=N runs N seeds of every world instead of one (see docs/HACKING.md).
+// RB_TEST_EVERY=1 kills at each write, RB_CRASH_SEEDS=N runs N seeds of every world instead of one (see docs/HACKING.md).
 #include "fake_reports.h"
 #include "fake_run.h"
 
 #include "base/text/number.h"
 #include "executor/report/report.h"
+#include "tests/base/every.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -317,8 +318,7 @@ static void every_point(int world, uint64_t seed)
     assert_true(check_end(&r, &expected, true, world));
     fake_run_finish(&r);
     assert_true(n_writes > 50);
-    const char *every = getenv("RB_TEST_EVERY"); // docs/HACKING.md
-    const int64_t step = every && atoi(every) > 0 ? atoi(every) : 2;
+    const int step = test_every(2);
     for (int64_t n = 1 + world % step; n <= n_writes; n += step) {
         one_point(world, seed, n, RB_JOURNAL_DIES_AFTER, 0, &expected);
         one_point(world, seed, n, RB_JOURNAL_DIES_AT, 0, &expected);

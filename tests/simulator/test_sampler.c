@@ -345,7 +345,7 @@ static void distributions_are_those_of_replicates(void **state)
     static struct random_plan p;
     struct scores scores = {0};
     struct rb_workspace *ws = rb_workspace_create();
-    for (uint64_t seed = 1000; seed < 1100; seed++) {
+    for (uint64_t seed = 1000; seed < 1200; seed++) {
         struct rb_scenario s;
         make_plan(&p, &s, seed);
         score_plan(&scores, &s, p.stages, p.plan.n_stages, ws);

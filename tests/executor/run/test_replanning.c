@@ -7,6 +7,7 @@
 #include "executor/run/replanning.h"
 #include "executor/run/standing.h"
 #include "tests/base/check.h"
+#include "tests/base/every.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -538,8 +539,7 @@ static void a_killed_run_gets_the_same_advice(void **state)
 {
     (void)state;
     static struct slow_run s;
-    const char *every = getenv("RB_TEST_EVERY");
-    const int64_t step = every && atoi(every) > 0 ? atoi(every) : USUAL_STEP;
+    const int64_t step = test_every(USUAL_STEP);
     const int64_t usual_us = run(&s, RB_DRIFT_WARN, 20 * RB_US_PER_S, -1), deadline_us = usual_us + usual_us / 5;
     RB_AUTO(rb_buf_finish) struct rb_buf undisturbed = RB_BUF_INIT;
     int64_t n_writes = 1;

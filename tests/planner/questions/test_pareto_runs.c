@@ -6,6 +6,7 @@
 #include "planner/scores/estimator.h"
 
 #include "planner/questions/pareto.h"
+#include "tests/base/every.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -101,8 +102,7 @@ static void expect_no_costlier(struct rb_case *c, const struct rb_pareto *pareto
 
 static void expect_plans(struct rb_case *c, const struct rb_pareto *pareto)
 {
-    const char *every = getenv("RB_TEST_EVERY"); // docs/HACKING.md
-    const int step = every && atoi(every) > 0 ? atoi(every) : 4; // neighbours share most candidates
+    const int step = test_every(4); // neighbours share most candidates
     int n = 0;
     for (int i = 0; i < pareto->n_points; i++) {
         if (strcmp(pareto->points[i].planner, "optimal") == 0 && n++ % step == 0)
